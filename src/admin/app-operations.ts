@@ -96,7 +96,8 @@ export const appOperations: readonly Operation[] = [
     role: 'admin',
     method: 'DELETE',
     path: '/apps/{id}',
-    summary: 'Delete an app with its keys. Its connections are closed with 4003.',
+    summary:
+      'Delete an app with its keys, usage, webhook log, cached events and histories, and the links of instances to it. Its connections are closed with 4003. Its id can be used again once every server has learned of that, which takes a second.',
     logLine: { message: 'App deleted', subject: 'app' },
     act: async ({ apps }, { path }) => {
       await apps.delete(path('id'));

@@ -130,7 +130,7 @@ export const commands: readonly Command[] = [
   {
     name: 'apps delete',
     operands: 'ID',
-    help: 'Delete an app with its keys. Its connections are closed with 4003.',
+    help: 'Delete an app and all that names it: keys, usage, webhook log, links of instances. Its connections are closed with 4003. Also deletes what an app has left that was removed from the configuration.',
     example: 'fanfare apps delete 123456789',
     options: [CONFIG_OPTION, JSON_OPTION],
     run: tenantCommand(appCommands, deleteApp),

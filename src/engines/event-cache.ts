@@ -64,6 +64,11 @@ export class EventCache {
     this.forget(appOf(topic), topic);
   }
 
+  /** Forgets all events of an app. */
+  forgetApp(app: string): void {
+    for (const topic of [...(this.apps.get(app)?.keys() ?? [])]) this.forget(app, topic);
+  }
+
   /** Returns `false` if the app has none. */
   private forgetOldest(app: string): boolean {
     for (const topic of this.apps.get(app)?.keys() ?? []) {

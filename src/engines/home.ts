@@ -161,6 +161,13 @@ export class Home {
     this.cache.put(topic, { ...remember, id, expiresAt: this.timers.now() + CACHE_TTL_MS });
   }
 
+  /** Forgets what is remembered of an app that was deleted. */
+  forgetApp(appId: string): void {
+    this.cache.forgetApp(appId);
+    this.keys.forgetApp(appId);
+    this.histories.forgetApp(appId);
+  }
+
   signIn(loop: Loop, app: App, userId: string): void {
     const key = keyOf(app, userId);
     const isFirst = !this.users.has(key);

@@ -67,6 +67,12 @@ export class PublishedKeys {
     this.budget.add(appId);
   }
 
+  /** Forgets all keys of an app. */
+  forgetApp(appId: string): void {
+    this.budget.release(appId, this.apps.get(appId)?.size ?? 0);
+    this.apps.delete(appId);
+  }
+
   private forgetExpired(appId: string): void {
     const nowMs = this.clock.now();
     const oldest = (this.apps.get(appId)?.entries() ?? [].values()).take(FORGOTTEN_AT_ONCE);

@@ -33,10 +33,13 @@ export class MemoryAppDirectory implements AppDirectory {
     if (app !== undefined) app.tap = tap;
   }
 
-  /** Replaces all apps. A known app keeps its object, so that code that holds it sees the change. */
-  replace(apps: readonly App[]): DirectoryChange {
+  /**
+   * Replaces all apps. A known app keeps its object, so that code that holds it sees the change. Apps in `deleted` are gone,
+   * even if another app has the id now.
+   */
+  replace(apps: readonly App[], deleted: readonly string[] = []): DirectoryChange {
     const gone: App[] = [];
-    const named = new Set(apps.map(({ id }) => id));
+    const named = new Set(apps.map(({ id }) => id)).difference(new Set(deleted));
     for (const [id, app] of this.ids) {
       if (named.has(id)) continue;
       // Code that still refers to it must stop serving it.

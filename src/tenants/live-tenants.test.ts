@@ -83,13 +83,13 @@ describe('the live instances', () => {
   it('follow the store, and keep their numbers', async () => {
     await using all = await open(configOf({ instances: [configured] }));
     const reported: unknown[] = [];
-    all.live.follow((live, changes) => void reported.push([live.length, changes]));
+    all.live.follow((live, { ids, deleted }) => void reported.push([live.length, ids, deleted]));
     const number = all.live.directory.byId(CONFIGURED)?.number;
     const stored = newInstance('stored');
     await all.store.create(stored, 1);
     await all.live.poll();
     expect(all.live.directory.byId(stored.id)?.name).toBe('stored');
-    expect(reported).toEqual([[2, { created: stored.id }]]);
+    expect(reported).toEqual([[2, { created: stored.id }, []]]);
 
     await all.store.addKey(stored.id, 'another');
     await all.live.poll();
@@ -102,8 +102,8 @@ describe('the live instances', () => {
     expect(all.live.directory.byId(stored.id)).toBeUndefined();
     expect(all.live.directory.byId(CONFIGURED)?.number).toBe(number as number);
     expect(reported.slice(1)).toEqual([
-      [2, { changed: stored.id }],
-      [1, { deleted: stored.id }],
+      [2, { changed: stored.id }, []],
+      [1, { deleted: stored.id }, [stored.id]],
     ]);
   });
 
@@ -111,9 +111,9 @@ describe('the live instances', () => {
     await using all = await open(configOf({}));
     const reported: unknown[] = [];
     let fails = true;
-    all.live.follow((_, changes) => {
+    all.live.follow((_, { ids }) => {
       if (fails) throw new Error('not now');
-      reported.push(changes);
+      reported.push(ids);
     });
     const stored = newInstance('stored');
     await all.store.create(stored, 1);
@@ -121,6 +121,23 @@ describe('the live instances', () => {
     fails = false;
     await all.live.poll();
     expect(reported).toEqual([{ created: stored.id }]);
+  });
+
+  it('report as deleted one whose id another one has at the next look', async () => {
+    await using all = await open(configOf({ instances: [configured] }));
+    const stored = newInstance('stored');
+    await all.store.create(stored, 1);
+    await all.live.poll();
+    const number = all.live.directory.byId(stored.id)?.number;
+    const deleted: string[] = [];
+    all.live.follow((_, change) => void deleted.push(...change.deleted));
+    await all.store.delete(stored.id);
+    await all.store.create(stored, 2);
+    await all.live.poll();
+    expect(deleted).toEqual([stored.id]);
+    expect(all.live.directory.byId(stored.id)?.number).not.toBe(number);
+    await all.live.poll();
+    expect(deleted).toHaveLength(1);
   });
 
   it('follow the configuration', async () => {

@@ -39,6 +39,8 @@ export function openLiveApps(options: LiveTenantsOptions<AppStore>): Promise<Liv
     kind: appKind,
     directory: new MemoryAppDirectory(),
     liveOf: async (app: App) => app,
+    created: () => options.store.incarnations(),
+    incarnationOf: ({ id }, created) => [id, created.get(id)],
   }).readFirst();
 }
 
@@ -55,11 +57,13 @@ export function openLiveInstances(
       settings,
       instance: pushInstance(settings, await store.numberOf(settings.id)),
     }),
+    created: async () => new Map(),
+    incarnationOf: ({ instance }) => [instance.id, instance.number],
   }).readFirst();
 }
 
 interface Directory<Live> {
-  replace(live: readonly Live[]): unknown;
+  replace(live: readonly Live[], deleted: readonly string[]): unknown;
 }
 
 interface Options<
@@ -75,11 +79,27 @@ interface Options<
   readonly directory: InDirectory;
   /** Makes what the server works with. */
   readonly liveOf: (settings: Settings) => Promise<Live>;
+  /** When each tenant was created. */
+  readonly created: () => Promise<ReadonlyMap<string, number>>;
+  /** What tells a tenant from an earlier one with its id; `undefined`: nothing. */
+  readonly incarnationOf: (
+    live: Live,
+    created: ReadonlyMap<string, number>,
+  ) => readonly [id: string, incarnation: number | undefined];
 }
 
 interface Found<Settings, Live> {
   readonly settings: readonly Settings[];
   readonly live: readonly Live[];
+  readonly incarnations: ReadonlyMap<string, number | undefined>;
+}
+
+/** What a change did to the tenants. */
+export interface TenantChange {
+  /** For the log. */
+  readonly ids: ChangedIds;
+  /** Tenants that are gone, also if there is another one with the id now. */
+  readonly deleted: readonly string[];
 }
 
 /**
@@ -100,7 +120,8 @@ export class LiveTenants<
   private config: Config;
   private live: readonly Live[] = [];
   private snapshot: Snapshot = new Map();
-  private changed: ((live: readonly Live[], changes: ChangedIds) => void) | undefined;
+  private incarnations: ReadonlyMap<string, number | undefined> = new Map();
+  private changed: ((live: readonly Live[], change: TenantChange) => void) | undefined;
 
   constructor(options: Options<Stored, Settings, Live, InDirectory>) {
     const { kind, store, config, directory, storeState, log } = options;
@@ -134,7 +155,7 @@ export class LiveTenants<
   }
 
   /** Starts to poll. Reports each change from now on; if `changed` throws, it is called again at the next poll. */
-  follow(changed: (live: readonly Live[], changes: ChangedIds) => void): void {
+  follow(changed: (live: readonly Live[], change: TenantChange) => void): void {
     this.changed = changed;
     this.poller.start();
   }
@@ -155,22 +176,35 @@ export class LiveTenants<
   }
 
   private async read(): Promise<Found<Settings, Live>> {
-    const { kind, store, liveOf, log } = this.options;
+    const { kind, store, liveOf, created, incarnationOf, log } = this.options;
     const { configured } = this;
+    // Before the tenants: a tenant that is created meanwhile then counts as new at the next poll.
+    const createdAt = await created();
     const { served, notServed } = completeTenants(kind, { stored: await store.list(), configured });
     for (const { id, why } of notServed) {
       log.warn(`Stored ${kind.noun} is not served`, { [kind.noun]: id, why });
     }
     const settings = [...configured, ...served];
     // In parallel, so that all instances that need a new number get it in one commit.
-    return { settings, live: await Promise.all(settings.map(liveOf)) };
+    const live = await Promise.all(settings.map(liveOf));
+    const incarnations = new Map(live.map((one) => incarnationOf(one, createdAt)));
+    return { settings, live, incarnations };
   }
 
-  private takeOver({ settings, live }: Found<Settings, Live>): void {
+  private takeOver({ settings, live, incarnations }: Found<Settings, Live>): void {
     const snapshot = snapshotOf(settings);
+    const deleted = [...this.snapshot.keys()].filter(
+      (id) => !snapshot.has(id) || isAnother(this.incarnations.get(id), incarnations.get(id)),
+    );
     this.live = live;
-    this.directory.replace(live);
-    this.changed?.(live, changedIds(this.snapshot, snapshot));
+    this.directory.replace(live, deleted);
+    this.changed?.(live, { ids: changedIds(this.snapshot, snapshot), deleted });
     this.snapshot = snapshot;
+    this.incarnations = incarnations;
   }
+}
+
+/** Whether a tenant took the id of an earlier one. Tenants of the configuration have only their id. */
+function isAnother(before: number | undefined, now: number | undefined): boolean {
+  return before !== undefined && now !== undefined && before !== now;
 }

@@ -132,6 +132,11 @@ export class Webhooks implements AsyncDisposable {
     });
   }
 
+  /** Forgets how the endpoints of deleted apps or instances have answered. Their requests are no longer in the store. */
+  forget(noun: 'app' | 'instance', ids: readonly string[]): void {
+    for (const id of ids) this.health.forgetOwner(noun, id);
+  }
+
   /**
    * Starts sending webhooks, beginning with those that an earlier process left. Each is sent at least once: if the
    * process ends before an answer is stored, the request is sent again.

@@ -103,7 +103,8 @@ export const instanceOperations: readonly Operation[] = [
     role: 'admin',
     method: 'DELETE',
     path: '/instances/{id}',
-    summary: 'Delete a push instance with its keys, devices and publishes.',
+    summary:
+      'Delete a push instance with its keys, devices, publishes and webhook log, and the push rules of apps that name it.',
     logLine: { message: 'Instance deleted', subject: 'instance' },
     act: async ({ instances }, { path }) => {
       const id = instanceId(path);

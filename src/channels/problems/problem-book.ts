@@ -96,6 +96,13 @@ export class ProblemBook {
     return [...(this.apps.get(appId)?.values() ?? [])].reverse();
   }
 
+  /** Forgets the problems of a deleted app. */
+  forget(appId: string): void {
+    this.budget.release(appId, this.apps.get(appId)?.size ?? 0);
+    this.apps.delete(appId);
+    this.read.delete(appId);
+  }
+
   private readNow({ id }: App, nowMs: number): ReadNow {
     const second = Math.floor(nowMs / 1_000);
     if (second !== this.second) {

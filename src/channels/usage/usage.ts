@@ -199,6 +199,13 @@ export class Usage {
     return unsaved;
   }
 
+  /** Forgets a deleted app, so that the next app with its id begins with nothing. */
+  forget(appId: string): void {
+    this.days.delete(appId);
+    this.past = this.past.filter((one) => one.appId !== appId);
+    for (const buckets of Object.values(this.buckets)) buckets.delete(appId);
+  }
+
   private takeFrom(app: App, kind: RatedRequest, requests: number): boolean {
     const limit = limitOf(app, kind);
     if (limit === 0) return true;

@@ -210,6 +210,12 @@ export class Histories {
     if (known !== undefined) this.remove(known.of, known.history);
   }
 
+  /** Forgets all histories of an app. */
+  forgetApp(appId: string): void {
+    const of = this.apps.get(appId);
+    for (const history of [...(of?.channels.values() ?? [])]) if (of) this.remove(of, history);
+  }
+
   /** Must be called when the last subscriber of a channel has left. */
   vacated(app: App, channel: ChannelText): void {
     const known = this.find(app, channel);

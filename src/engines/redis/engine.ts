@@ -26,6 +26,7 @@ import type { HistoryMeter } from '../history/histories.ts';
 import { PARTITIONS } from '../partition.ts';
 import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
 import { Follows } from './follows.ts';
+import { forgetApp } from './forget-app.ts';
 import { countForgotten } from './history/count-forgotten.ts';
 import { historyToKeep } from './history/kept-history.ts';
 import { statedRules } from './history/rules.ts';
@@ -289,6 +290,10 @@ export class RedisEngine implements Authority {
       // Otherwise they are stated when Redis is back.
       if (partition.isReady) partition.stateRules().catch(() => undefined);
     }
+  }
+
+  forgetApp(id: string): void {
+    forgetApp(id, { ...this.options, ...this.loop.broadcaster, partitions: this.partitions });
   }
 
   /** Ends the leases of this node, then closes the connections. */

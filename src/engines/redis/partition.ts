@@ -6,6 +6,7 @@ import { countForgotten } from './history/count-forgotten.ts';
 import { type Reply, textsOf } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { RedisLink } from './redis-link.ts';
+import { FORGET_APP } from './scripts/forget-app.ts';
 import { RULES } from './scripts/histories.ts';
 import { LEASE_MS } from './scripts/script.ts';
 import { ENTER } from './scripts/statements.ts';
@@ -89,6 +90,8 @@ export class Partition {
   private version = 0;
   private steadyTicks = 0;
   private statedRules: readonly string[] | undefined;
+  /** Deleted apps that are still to be forgotten, with the day on which they were deleted. */
+  private readonly deletedApps = new Map<string, number>();
   /** Why everything must be stated again. */
   private restating: Exclude<RestateReason, 'unsure'> | undefined;
   private isRecovering = false;
@@ -201,6 +204,7 @@ export class Partition {
     if (!this.isReady) return this.recover();
     try {
       await this.forgetOver();
+      await this.forgetDeletedApps();
       const applied = this.version;
       const sweepMax = this.steadyTicks >= STEADY_TICKS ? SWEEP_MAX : 0;
       const answer = await this.call(TICK, [sweepMax]);
@@ -226,6 +230,21 @@ export class Partition {
     if (rules === this.statedRules) return;
     await this.call(RULES, rules);
     this.statedRules = rules;
+  }
+
+  /** Forgets what is remembered of a deleted app. If that fails, the next tick retries. `day`: days since 1970, UTC. */
+  async forgetApp(id: string, day: number): Promise<void> {
+    this.deletedApps.set(id, day);
+    if (this.isReady) await this.forgetDeletedApps();
+  }
+
+  private async forgetDeletedApps(): Promise<void> {
+    for (const [id, day] of this.deletedApps) {
+      for (let code: Reply = 'more'; code === 'more'; ) {
+        [code = null] = await this.run(FORGET_APP, [id, day]);
+      }
+      this.deletedApps.delete(id);
+    }
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { Certificate } from '../../runtime/certificate.ts';
 import { messageOf } from '../../runtime/error-code.ts';
 import type { Log } from '../../runtime/ports.ts';
+import { watchedInstance } from '../../watching/records.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
 import type { Background } from './background.ts';
 import type { Monitor } from './monitoring/monitor.ts';
@@ -9,22 +10,27 @@ import type { Services } from './services.ts';
 
 const PUSH_CONNECTIONS_INTERVAL_MS = 100;
 
-export interface TenantFollowers extends Pick<Services, 'tenants' | 'watching' | 'push'> {
+export interface TenantFollowers
+  extends Pick<Services, 'tenants' | 'watching' | 'push' | 'usage' | 'webhooks'> {
   readonly realtime: RealtimeClient;
   readonly log: Log;
 }
 
 /** Passes on every later change of an app or instance. */
 export function followTenants(followers: TenantFollowers): void {
-  const { tenants, watching, push, realtime, log } = followers;
-  tenants.apps.follow((all, changes) => {
-    realtime.postToAll({ type: 'apps', apps: all, changes });
-    watching.tenantsChanged();
+  const { tenants, watching, push, usage, webhooks, realtime, log } = followers;
+  tenants.apps.follow((all, change) => {
+    // First: what the loops of deleted apps still report is then for nobody.
+    usage.forget(change.deleted);
+    webhooks.forget('app', change.deleted);
+    realtime.postToAll({ type: 'apps', apps: all, change });
+    watching.tenantsChanged(change.deleted);
   });
-  tenants.instances.follow((all, changes) => {
+  tenants.instances.follow((all, { ids, deleted }) => {
+    webhooks.forget('instance', deleted);
     push.replaceInstances(all);
-    watching.tenantsChanged();
-    log.info('Instances changed', { instances: all.length, ...changes });
+    watching.tenantsChanged(deleted.map(watchedInstance));
+    log.info('Instances changed', { instances: all.length, ...ids });
   });
 }
 

@@ -85,7 +85,7 @@ it('an instance has a tap while somebody watches it, and its streams end when it
   answers();
   const body = await opened;
   instances.clear();
-  watching.tenantsChanged();
+  watching.tenantsChanged([]);
   expect(await new Response(body).text()).toEndWith(
     'event: end\ndata: {"why":"instance-gone"}\n\n',
   );

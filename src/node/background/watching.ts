@@ -39,8 +39,8 @@ export interface Watching extends Disposable {
   receive(message: WatchingMessage): void;
   /** Handles a message of another server. Returns `false` if it is for others or cannot be read. */
   receiveFrom(loop: string, text: string): boolean;
-  /** Called when the apps or instances of this server have changed. */
-  tenantsChanged(): void;
+  /** Called when the apps or instances of this server have changed. `deleted`: what was watched and is gone. */
+  tenantsChanged(deleted: readonly string[]): void;
 }
 
 type WatchingMessage = Extract<LoopToBackground, { readonly type: 'tapped' | 'cluster-sent' }>;
@@ -83,10 +83,11 @@ export function openWatching(options: WatchingOptions): Watching {
           return message satisfies never;
       }
     },
-    tenantsChanged() {
+    tenantsChanged(deleted) {
       taps.apply();
       pushTaps.apply();
       watches.endGone((watched) => {
+        if (deleted.includes(watched)) return false;
         const instance = instanceIn(watched);
         return instance === undefined
           ? apps.byId(watched)?.enabled === true

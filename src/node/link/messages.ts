@@ -15,7 +15,7 @@ import type { KeptLine } from '../../observability/log.ts';
 import type { MetricValues } from '../../observability/meter.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
-import type { ChangedIds } from '../../tenants/changed-ids.ts';
+import type { TenantChange } from '../../tenants/live-tenants.ts';
 import type { EngineAway } from '../../transports/admin/readiness.ts';
 import type { ApiProblem } from '../../transports/channels-api/problems.ts';
 import type {
@@ -168,7 +168,7 @@ export type LoopToBackground =
 
 /** From the background loop to a realtime loop. */
 export type BackgroundToLoop =
-  | { readonly type: 'apps'; readonly apps: readonly App[]; readonly changes: ChangedIds }
+  | { readonly type: 'apps'; readonly apps: readonly App[]; readonly change: TenantChange }
   | { readonly type: 'ask'; readonly number: number; readonly question: Question }
   /** The background loop has received this many webhook events. */
   | { readonly type: 'webhook-events-taken'; readonly events: number }

@@ -9,7 +9,7 @@ export function handleBackgroundMessage(
 ): void {
   switch (message.type) {
     case 'apps':
-      realtime.replaceApps(message.apps, message.changes);
+      realtime.replaceApps(message.apps, message.change);
       return;
     case 'ask':
       void answer(realtime, message).then(toBackground);

@@ -1,3 +1,5 @@
+import type { ProblemBook } from '../../channels/problems/problem-book.ts';
+import type { Usage } from '../../channels/usage/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { LoopBus } from '../../engines/redis/loop-bus.ts';
 import type { TableMeter } from '../../observability/meter.ts';
@@ -37,18 +39,26 @@ export function listenerOf(parts: ListenParts): Realtime['listen'] {
 export interface ReloadParts extends LoopApps, Pick<RealtimeOptions, 'links' | 'log'> {
   readonly engine: LoopEngine;
   readonly clients: Clients;
+  readonly usage: Usage;
+  readonly problems: ProblemBook;
 }
 
 /** Makes the function that replaces the list of apps while the loop serves them. */
 export function appReplacerOf(parts: ReloadParts): Realtime['replaceApps'] {
-  const { apps, taps, links, log, engine, clients } = parts;
-  return (list, changes) => {
-    const { gone } = apps.replace(list);
+  const { apps, taps, links, log, engine, clients, usage, problems } = parts;
+  return (list, { ids, deleted }) => {
+    const { gone } = apps.replace(list, deleted);
     engine.appsChanged();
     taps.apply();
     clients.endAll(new Set(gone), 'app-disabled');
+    // After their connections have left. The next app with the id must begin with nothing.
+    for (const id of deleted) {
+      engine.forgetApp(id);
+      usage.forget(id);
+      problems.forget(id);
+    }
     // Logged here because it is true from here on.
-    if (links.index === 0) log.info('Apps changed', { apps: list.length, ...changes });
+    if (links.index === 0) log.info('Apps changed', { apps: list.length, ...ids });
   };
 }
 

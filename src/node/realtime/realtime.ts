@@ -4,7 +4,7 @@ import type { DayUsage } from '../../channels/usage/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
-import type { ChangedIds } from '../../tenants/changed-ids.ts';
+import type { TenantChange } from '../../tenants/live-tenants.ts';
 import type { WatchedApp } from '../../watching/records.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import type { LoopTotals } from '../link/loop-totals.ts';
@@ -37,7 +37,7 @@ export interface Realtime {
   /** Starts listening. Throws Bun's error if the port is taken or the certificate cannot be used. */
   listen(port: number): ListenerAddress;
   /** Replaces the list of apps, and closes the connections of removed apps. `changes` is for the log. */
-  replaceApps(apps: readonly App[], changes: ChangedIds): void;
+  replaceApps(apps: readonly App[], change: TenantChange): void;
   webhookEventsTaken(events: number): void;
   webhookEventsOver(ids: readonly string[]): void;
   ruleEventDone(event: { readonly appId: string; readonly dataLength: number }): void;

@@ -67,6 +67,7 @@ export function openRealtime({ histories, ...options }: RealtimeOptions): Realti
   return runLoop({
     ...shared,
     ...transports,
+    problems: core.hub.problems,
     settings,
     openFiles,
     socketsInUse,

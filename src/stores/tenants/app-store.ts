@@ -2,6 +2,8 @@ import type { TransactionSQL } from 'bun';
 import type { AppKey } from '../../channels/app.ts';
 import type { Database } from '../database/database.ts';
 import { revisionOf } from '../database/revisions.ts';
+import type { BigInteger } from '../database/rows.ts';
+import { forgetLeftovers, forgetRequests, lockTenants } from './leftovers.ts';
 
 /** A stored app. `settings` contains only what differs from the defaults, as in the configuration. */
 export interface StoredApp {
@@ -50,17 +52,21 @@ export class AppStore {
   }
 
   /** Creates an app, unless another one has its id or one of its keys. */
-  create(app: StoredApp, nowMs: number): Promise<'created' | 'id-taken' | 'key-taken'> {
-    return this.change(async (sql) => {
+  async create(app: StoredApp, nowMs: number): Promise<'created' | 'id-taken' | 'key-taken'> {
+    const tenant = { noun: 'app', id: app.id } as const;
+    // A server that learned late of a deletion may have written some after it.
+    if ((await this.get(app.id)) === undefined) await forgetRequests(this.database, tenant);
+    return await this.change(async (sql) => {
       const sameId: unknown[] = await sql`SELECT 1 FROM apps WHERE id = ${app.id}`;
       if (sameId.length > 0) return 'id-taken';
       for (const { key } of app.keys) {
         const sameKey: unknown[] = await sql`SELECT 1 FROM app_keys WHERE app_key = ${key}`;
         if (sameKey.length > 0) return 'key-taken';
       }
+      await forgetLeftovers(sql, tenant);
       await insert(sql, app, nowMs);
       return 'created';
-    });
+    }, lockTenants);
   }
 
   /** Creates the first app; `false` if there is one already. */
@@ -123,9 +129,24 @@ export class AppStore {
     );
   }
 
-  /** `false` if there is no such app. */
+  /**
+   * Deletes an app and all that names it: usage, webhook requests, links of instances. Also deletes what an app of the
+   * configuration has left. `false` if there is neither.
+   */
   async delete(id: string): Promise<boolean> {
-    return this.changedAny((sql) => sql`DELETE FROM apps WHERE id = ${id}`);
+    const tenant = { noun: 'app', id } as const;
+    const isFound = await this.change(async (sql) => {
+      const { count } = await sql`DELETE FROM apps WHERE id = ${id}`;
+      return (await forgetLeftovers(sql, tenant)) || count > 0;
+    }, lockTenants);
+    return (await forgetRequests(this.database, tenant)) > 0 || isFound;
+  }
+
+  /** When each app was created. An id with another time is that of another app. */
+  async incarnations(): Promise<ReadonlyMap<string, number>> {
+    const rows: { readonly id: string; readonly created_at: BigInteger }[] = await this.database
+      .read`SELECT id, created_at FROM apps`;
+    return new Map(rows.map((row) => [row.id, Number(row.created_at)]));
   }
 
   /** Increased by each change, also of other processes, so that servers can tell when to read again. */
@@ -139,8 +160,12 @@ export class AppStore {
     return (await this.change(statement)).count > 0;
   }
 
-  private async change<T>(statements: (sql: TransactionSQL) => Promise<T>): Promise<T> {
+  private async change<T>(
+    statements: (sql: TransactionSQL) => Promise<T>,
+    lock?: (sql: TransactionSQL) => Promise<void>,
+  ): Promise<T> {
     return await this.database.write(async (sql) => {
+      await lock?.(sql);
       // First, because it locks: other processes cannot change what the statements read.
       await sql`UPDATE revisions SET revision = revision + 1 WHERE what = 'apps'`;
       return await statements(sql);

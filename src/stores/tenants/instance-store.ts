@@ -1,6 +1,7 @@
 import type { SQL, TransactionSQL } from 'bun';
 import type { Database } from '../database/database.ts';
 import { revisionOf } from '../database/revisions.ts';
+import { forgetLeftovers, forgetRequests, lockTenants } from './leftovers.ts';
 
 /** A stored instance. `settings` contains only what differs from the defaults, as in the configuration. */
 export interface StoredInstance {
@@ -56,13 +57,17 @@ export class StoredInstances {
   }
 
   /** Creates an instance; `false` if there is one with this id. */
-  create(instance: StoredInstance, nowMs: number): Promise<boolean> {
-    return this.change(async (sql) => {
+  async create(instance: StoredInstance, nowMs: number): Promise<boolean> {
+    const tenant = { noun: 'instance', id: instance.id } as const;
+    // A server that learned late of a deletion may have written some after it.
+    if ((await this.get(instance.id)) === undefined) await forgetRequests(this.database, tenant);
+    return await this.change(async (sql) => {
       const others: unknown[] = await sql`SELECT 1 FROM instances WHERE id = ${instance.id}`;
       if (others.length > 0) return false;
+      await forgetLeftovers(sql, tenant);
       await insert(sql, instance, nowMs);
       return true;
-    });
+    }, lockTenants);
   }
 
   /** Creates the first instance; `false` if there is one already. */
@@ -112,18 +117,22 @@ export class StoredInstances {
   }
 
   /**
-   * Deletes an instance, and returns the number of its devices; `undefined` if there is no such instance. Its rows are
-   * unreachable from then on, and left to the garbage collector. An instance from the configuration, which has only a
-   * number, can be deleted too.
+   * Deletes an instance and all that names it, and returns the number of its devices; `undefined` if there is no such
+   * instance. Its rows are unreachable from then on, and left to the garbage collector; push rules of apps and webhook
+   * requests are deleted now. An instance from the configuration, which has only a number, can be deleted too.
    */
-  delete(id: string): Promise<number | undefined> {
-    return this.change(async (sql) => {
+  async delete(id: string): Promise<number | undefined> {
+    const tenant = { noun: 'instance', id } as const;
+    const devices = await this.change(async (sql) => {
       const [row]: { readonly devices: number }[] = await sql`
         SELECT devices FROM instance_numbers WHERE id = ${id}`;
       await sql`UPDATE instance_numbers SET id = NULL WHERE id = ${id}`;
       const removed = await sql`DELETE FROM instances WHERE id = ${id}`;
+      await forgetLeftovers(sql, tenant);
       return row === undefined && removed.count === 0 ? undefined : Number(row?.devices ?? 0);
-    });
+    }, lockTenants);
+    await forgetRequests(this.database, tenant);
+    return devices;
   }
 
   /** The number of an instance, assigned at the first call. */
@@ -151,8 +160,12 @@ export class StoredInstances {
     return revisionOf(this.database.read, 'instances');
   }
 
-  private change<T>(statements: (sql: TransactionSQL) => Promise<T>): Promise<T> {
+  private change<T>(
+    statements: (sql: TransactionSQL) => Promise<T>,
+    lock?: (sql: TransactionSQL) => Promise<void>,
+  ): Promise<T> {
     return this.database.write(async (sql) => {
+      await lock?.(sql);
       // First, because it locks: other processes cannot change what the statements read.
       await sql`UPDATE revisions SET revision = revision + 1 WHERE what = 'instances'`;
       return await statements(sql);

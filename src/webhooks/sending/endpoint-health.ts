@@ -71,6 +71,11 @@ export class EndpointHealthBook {
     for (const addresses of this.owners.values()) yield* addresses.values();
   }
 
+  /** Forgets the endpoints of a deleted app or instance. */
+  forgetOwner(noun: 'app' | 'instance', id: string): void {
+    this.owners.delete(`${noun} ${id}`);
+  }
+
   /** Forgets endpoints that were not tried since a time: endpoints come and go with the configuration. */
   forget(triedBeforeMs: number): void {
     for (const [owner, addresses] of this.owners) {

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { AppStore, type StoredApp } from '../../../src/stores/tenants/app-store.ts';
+import { StoredInstances } from '../../../src/stores/tenants/instance-store.ts';
+import { UsageStore } from '../../../src/stores/tenants/usage-store.ts';
 import { databases, type EmptyStore } from '../../../testing/databases/databases.ts';
 
 const app = (id: string, more: Partial<StoredApp> = {}): StoredApp => ({
@@ -204,6 +206,36 @@ for (const { name, make } of databases) {
           settings: { clientEvents: false },
         });
       });
+    });
+
+    it('deletes what names an app with it, also what an app of the configuration has left', async () => {
+      const instances = new StoredInstances(database);
+      const usage = new UsageStore(database);
+      const linked = { id: 'i', name: '', secretKeys: ['s'], settings: { app: '1', limits: {} } };
+      const leave = async () => {
+        const instance = { ...linked, id: crypto.randomUUID() };
+        await instances.create(instance, 1);
+        await usage.add([{ appId: '1', day: '2026-11-28', messages: 3, clientMessages: 1 }]);
+        return instance;
+      };
+      const other = { ...linked, id: crypto.randomUUID(), settings: { app: '2' } };
+      await instances.create(other, 1);
+      await store.create(app('1'), 1);
+      const before = await instances.revision();
+      for (const forget of [() => store.delete('1'), () => store.delete('1')]) {
+        const left = await leave();
+        expect(await forget()).toBe(true);
+        expect(await usage.ofApp('1', 9)).toEqual([]);
+        expect(await instances.get(left.id)).toMatchObject({ settings: { limits: {} } });
+        expect((await instances.get(left.id))?.settings).not.toHaveProperty('app');
+      }
+      expect(await store.delete('1')).toBe(false);
+      expect(await instances.revision()).toBeGreaterThan(before + 2);
+      await leave();
+      await store.create(app('1'), 2);
+      expect(await usage.ofApp('1', 9)).toEqual([]);
+      expect(await instances.get(other.id)).toEqual(other);
+      expect(await store.incarnations()).toEqual(new Map([['1', 2]]));
     });
 
     it('returns whether the app existed, and deletes its keys with it', async () => {

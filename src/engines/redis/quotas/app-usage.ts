@@ -84,6 +84,15 @@ export class AppUsages {
     this.taken.add(one);
   }
 
+  /** Forgets a deleted app. */
+  forget(appId: string): void {
+    const one = this.apps.get(appId);
+    if (one === undefined) return;
+    this.apps.delete(appId);
+    this.taken.delete(one);
+    this.unanswered = this.unanswered?.filter((row) => row.one !== one);
+  }
+
   /** States new usage now, or after the statement in flight. */
   shareSoon(): void {
     if (this.taken.size === 0) return;
@@ -168,7 +177,8 @@ export class AppUsages {
 
   private answer({ one, day, messages }: Row, answer: readonly Reply[], usage: Usage): void {
     const app = this.options.apps.byId(one.appId);
-    if (app === undefined) return;
+    // It may be the answer to a statement about a deleted app, whose id another one has now.
+    if (app === undefined || this.apps.get(one.appId) !== one) return;
     const [backend = 0, clients = 0, before = 0, triggers = 0, queries = 0] = answer.map(Number);
     usage.setLeft(app, 'triggers', triggers - one.requests.triggers);
     usage.setLeft(app, 'queries', queries - one.requests.queries);

@@ -79,6 +79,11 @@ export class ClusterQuotas implements ConnectionQuota {
     await this.clusterUsage.share();
   }
 
+  /** Forgets what a deleted app has used. */
+  forgetApp(id: string): void {
+    this.clusterUsage.forget(id);
+  }
+
   take(app: App): boolean | Promise<boolean> {
     return this.connectionsOf(app).take(app);
   }

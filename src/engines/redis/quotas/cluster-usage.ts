@@ -51,6 +51,13 @@ export class ClusterUsage {
     await Promise.all(this.all.map((usages) => usages.shareAll()));
   }
 
+  /** Forgets a deleted app. */
+  forget(appId: string): void {
+    // What was taken of it is for nobody.
+    this.collect();
+    this.all[partitionOf({ id: appId }, '')]?.forget(appId);
+  }
+
   private shareSoon(): void {
     for (const usages of this.collect()) usages.shareSoon();
   }

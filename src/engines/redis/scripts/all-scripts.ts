@@ -1,6 +1,7 @@
 import type { Script } from '../link/script.ts';
 import { RELEASE } from './claims.ts';
 import { PUBLISH, RECENT } from './events.ts';
+import { FORGET_APP } from './forget-app.ts';
 import { FORGET_HISTORY, READ_HISTORY, RULES } from './histories.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, NUMBERS, PAGE, ROSTER, USERS } from './queries.ts';
 import { ACTIVITY, HOLD, SERVERS, USE } from './quotas.ts';
@@ -13,6 +14,7 @@ export const ALL_SCRIPTS: readonly Script[] = [
   RULES,
   READ_HISTORY,
   FORGET_HISTORY,
+  FORGET_APP,
   STATE,
   SIGN,
   TERMINATE,

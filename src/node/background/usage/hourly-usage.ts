@@ -78,6 +78,13 @@ export class HourlyUsage implements AsyncDisposable {
     }
   }
 
+  /** Forgets what was not written yet of deleted apps. */
+  forget(appIds: readonly string[]): void {
+    for (const [key, { appId }] of this.waiting) {
+      if (appIds.includes(appId)) this.waiting.delete(key);
+    }
+  }
+
   /** The last hours of an app in which a server was running, the newest first. */
   async ofApp(appId: string, hours: number): Promise<readonly HourUsage[]> {
     // Usage in a running write is neither in the store nor in the queue.

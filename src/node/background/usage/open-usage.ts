@@ -23,6 +23,8 @@ export interface UsagePart extends AsyncDisposable {
   today(): Promise<readonly DayUsage[]>;
   /** Adds the usage that a realtime loop has counted. */
   keep(usage: readonly DayUsage[]): void;
+  /** Forgets what was not written yet of deleted apps. */
+  forget(appIds: readonly string[]): void;
   /** Starts counting connections. The realtime loops must be able to answer. */
   start(): void;
   readonly shown: Admin['usage'];
@@ -46,6 +48,10 @@ export function openUsage({ database, health, realtime, log }: OpenUsageOptions)
     keep(usage) {
       daily.keep(usage);
       hourly.keep(usage);
+    },
+    forget(appIds) {
+      daily.forget(appIds);
+      hourly.forget(appIds);
     },
     start: () => hourly.start(),
     shown: {

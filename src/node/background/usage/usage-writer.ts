@@ -36,6 +36,13 @@ export class UsageWriter implements AsyncDisposable {
     if (this.retry === undefined) this.writing ??= this.write();
   }
 
+  /** Forgets what was not written yet of deleted apps. */
+  forget(appIds: readonly string[]): void {
+    for (const [key, { appId }] of this.waiting) {
+      if (appIds.includes(appId)) this.waiting.delete(key);
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.ended = true;
     await this.writing;

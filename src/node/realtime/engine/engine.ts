@@ -37,6 +37,8 @@ export interface LoopEngine {
   figures(): EngineFigures;
   /** The settings of apps have changed. */
   appsChanged(): void;
+  /** Forgets all that is remembered of a deleted app. */
+  forgetApp(id: string): void;
   /**
    * Returns the histories that must survive a restart; `undefined`: they are not kept in this process. Called once,
    * at the end.
@@ -114,6 +116,7 @@ function ofHome(
       history: home.histories.size,
     }),
     appsChanged: () => home.histories.review(),
+    forgetApp: (id) => home.forgetApp(id),
     saveHistories: () => home.saveHistories(),
     restoreHistories: (saved) =>
       home.restoreHistories(saved, {
@@ -157,6 +160,7 @@ function overRedis(
     saveHistories: () => undefined,
     restoreHistories: () => undefined,
     appsChanged: () => engine.appsChanged(),
+    forgetApp: (id) => engine.forgetApp(id),
     async connect() {
       try {
         await engine.start();
