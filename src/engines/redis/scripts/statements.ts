@@ -23,7 +23,8 @@ return {'ok', call('GET', P .. 'E')}
  * id of the newcomer, what `historyToRead` has written for it or nothing; then for each member `+` or `-`, user id and info.
  *
  * Flags: `w` the app has webhooks, `c` it wants subscription counts, `n` it wants them as webhooks, `k` a cache channel, `m`
- * misses of it are reported, a number: how often per second loops are told of a member. Mode: `a` stated again, so nothing is reported; `r` return the members as loops know them,
+ * misses of it are reported, a number: how often per second loops are told of a member. Mode: `a` stated again, so nothing is
+ * reported; `k` the subscriptions stay as they were, because more members follow; `r` return the members as loops know them,
  * `t` return the transitions.
  *
  * Returns `full` and has changed nothing, or: how many statements of the node were applied; the sequence number at which the
@@ -39,6 +40,7 @@ local T, I, N, M = P .. 'T:' .. topic, P .. 'I:' .. topic, P .. 'N:' .. node, P 
 if most > 0 and ARGV[10] == '+' and call('HEXISTS', I, ARGV[11]) == 0 and call('HLEN', I) >= most then return {'full'} end
 local version, again = text(call('HINCRBY', P .. 'V', node, 1)), has(mode, 'a')
 local old, total = tonumber(call('HGET', N, topic) or '0'), nil
+if has(mode, 'k') then held = old end
 if held > old then total = count(topic, held - old, flags, again) end
 for i = 10, #ARGV, 3 do
   local field = topic .. '\\n' .. ARGV[i + 1]

@@ -38,7 +38,7 @@ type MemberStatement = readonly ['+' | '-', userId: string, info: string];
 
 interface Statement {
   readonly members: readonly MemberStatement[];
-  /** `a`: a repeated statement, which reports nothing. `r`: return the members. */
+  /** See `STATE`. */
   readonly mode?: string;
   readonly membersMax?: number;
   readonly newcomer?: string;
@@ -358,8 +358,10 @@ export class RedisChannel implements Stated {
       else if (user.isIn) members.push(['+', userId, user.info]);
     }
     for (const userId of userIds) this.unsureUsers.delete(userId);
+    // The last subscription goes after the last member, who would otherwise not be reported as removed.
+    const mode = this.unsureUsers.size > 0 ? 'k' : '';
     try {
-      await this.state({ members });
+      await this.state({ members, mode });
     } catch (error) {
       for (const userId of userIds) this.unsureUsers.add(userId);
       throw error;
