@@ -258,6 +258,22 @@ describe('a session', () => {
     expect(a.sessions.outlets[1]?.waitingBytes()).toBe(500);
   });
 
+  it('has the answer to a poll on another loop until the socket has taken it', async () => {
+    const { a, b, pass } = pair();
+    await a.receive('s');
+    const poll = await b.poll('s');
+    const answer = a.sessions.outlets[1];
+    poll.waiting = 400;
+    answer?.write('x'.repeat(600));
+    expect(answer?.waitingBytes()).toBe(600);
+    // It is complete, so no silence of the session's loop breaks it.
+    await pass(50);
+    expect(answer?.waitingBytes()).toBe(400);
+    expect(poll.written).toHaveLength(1);
+    poll.onEnd('lost');
+    expect(a.sessions.log).toEqual(['ended: lost']);
+  });
+
   it('is broken when messages may be missing, on both sides', async () => {
     const { a, b } = pair();
     await a.receive('s');
