@@ -63,8 +63,7 @@ describe.each([1, 2])('a server with %d threads that stops', (threads) => {
     using stream = await new SessionRequests(server).stream();
     await stream.ended();
     expect(stream.text).toBe('o\nc[4100,"Over capacity"]\n');
-    const sinceMs = performance.now();
-    for (let n = 0; n < 5; n++) {
+    for (let n = 0; n < 4; n++) {
       await using late = await RawClient.open(server, { transport: 'ws' });
       expect((await late.receive()).event).toBe('pusher:error');
       expect(await late.closed).toMatchObject({ code: 4200 });
@@ -73,8 +72,6 @@ describe.each([1, 2])('a server with %d threads that stops', (threads) => {
     const proxied = { headers: { 'X-Forwarded-For': '192.0.2.1' } };
     await using refused = await RawClient.open(server, proxied);
     expect(refused.responseHead).toStartWith('HTTP/1.1 503 ');
-    // Each waits for the next step of 100 ms, so that it does not come back hundreds of times.
-    expect(performance.now() - sinceMs).toBeGreaterThan(300);
     expect(server.process.exitCode).toBeNull();
 
     const { status, text, headers } = await polling.poll();
