@@ -410,11 +410,10 @@ export class RedisEngine implements Authority {
   private async catchUp(partition: Partition): Promise<void> {
     // By now, the departures during the outage have been stated.
     this.topics.letGo(partition.topics);
-    const { reachMs, fill } = await readMissed(partition);
+    const fill = await readMissed(partition);
     const server = this.serverOf(partition.number);
     const missedMs = this.options.timers.now() - server.gapAtMs + DEAF_MAX_MS;
-    fill({ isComplete: reachMs >= missedMs });
-    if (reachMs >= missedMs || server.isLossLogged) return;
+    if (fill(missedMs) || server.isLossLogged) return;
     server.isLossLogged = true;
     this.options.meter.count('engineLosses');
     const seconds = Math.round(missedMs / 1000);

@@ -8,6 +8,7 @@ import type { Script } from './link/script.ts';
 import type { RedisLink } from './redis-link.ts';
 import { FORGET_APP } from './scripts/forget-app.ts';
 import { RULES } from './scripts/histories.ts';
+import { READS_BY_APP } from './scripts/recent-events.ts';
 import { LEASE_MS } from './scripts/script.ts';
 import { ENTER } from './scripts/statements.ts';
 import { CLAIM, EXIT, TICK } from './scripts/upkeep.ts';
@@ -82,7 +83,7 @@ export class Partition {
   /** The size of the histories of all nodes in this partition. */
   histories = { events: 0, bytes: 0 };
   private readonly options: PartitionOptions;
-  private node = newId();
+  private node = newNode();
   private epoch: string | undefined;
   /** Identifies the Redis process that knows this node. */
   private serverId: string | undefined;
@@ -310,7 +311,7 @@ export class Partition {
       this.take(dueMs, claims);
       if (Number(version) >= this.version && !mayHaveLost) return 'unsure';
     }
-    this.node = newId();
+    this.node = newNode();
     const isLost = code !== 'fenced' || mayHaveLost;
     await this.enter(isLost ? '1' : '');
     this.options.meter.count(isLost ? 'engineDataLost' : 'engineLeasesLost');
@@ -399,6 +400,10 @@ export class Partition {
   private pause(ms: number): Promise<void> {
     return new Promise((resolve) => this.options.timers.after(ms, resolve));
   }
+}
+
+function newNode(): string {
+  return READS_BY_APP + newId();
 }
 
 function newId(): string {

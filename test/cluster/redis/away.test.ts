@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { appWith, channelName, FakeClock, socketId } from '../../../src/channels/hub.fixture.ts';
 import { partitionOf } from '../../../src/engines/partition.ts';
 import { RedisEngine } from '../../../src/engines/redis/engine.ts';
-import { RECENT } from '../../../src/engines/redis/scripts/events.ts';
+import { RECENT_OF_APPS } from '../../../src/engines/redis/scripts/recent-events.ts';
 import { FakeLink } from '../../contracts/fake-link.ts';
 import { partsOfLoop, silent } from '../../contracts/loop-parts.ts';
 import { counted } from './link.fixture.ts';
@@ -99,7 +99,7 @@ it('what was missed and cannot be read again is counted', async () => {
   const entry = { app, channel: channelName('room'), held: 1, member: undefined };
   await engine.join({ ...entry, newcomer: { socketId: socketId('1.1') } }, () => undefined);
   const loseFor = async (keptMs: number) => {
-    link.answers.set(RECENT, ['ok', '', String(keptMs), []]);
+    link.answers.set(RECENT_OF_APPS, ['ok', 0, [['0', '', String(keptMs)]], []]);
     link.goAway();
     link.comeBack();
     await nextTurn();

@@ -7,6 +7,7 @@ import * as events from '../../../src/engines/redis/scripts/events.ts';
 import * as histories from '../../../src/engines/redis/scripts/histories.ts';
 import * as queries from '../../../src/engines/redis/scripts/queries.ts';
 import * as quotas from '../../../src/engines/redis/scripts/quotas.ts';
+import * as recentEvents from '../../../src/engines/redis/scripts/recent-events.ts';
 import * as statements from '../../../src/engines/redis/scripts/statements.ts';
 import * as upkeep from '../../../src/engines/redis/scripts/upkeep.ts';
 import { runs } from '../../../testing/long-run.ts';
@@ -29,8 +30,12 @@ afterAll(async () => {
   await redis[Symbol.asyncDispose]();
 });
 
-/** With EXIT, a server ends. Backends ask again for a page of a history, and to forget one. */
+/**
+ * With EXIT, a server ends. Backends ask again for a page of a history, and to forget one. RECENT_OF_ALL only runs beside
+ * servers of an earlier release.
+ */
 const NOT_REPEATED: ReadonlySet<Script> = new Set([
+  recentEvents.RECENT_OF_ALL,
   upkeep.EXIT,
   histories.READ_HISTORY,
   histories.FORGET_HISTORY,
@@ -40,6 +45,7 @@ const scripts = Object.entries({
   ...statements,
   ...histories,
   ...events,
+  ...recentEvents,
   ...queries,
   ...upkeep,
 }).flatMap(([name, one]) =>

@@ -1,10 +1,11 @@
 import type { Script } from '../link/script.ts';
 import { RELEASE } from './claims.ts';
-import { PUBLISH, RECENT } from './events.ts';
+import { PUBLISH } from './events.ts';
 import { FORGET_APP } from './forget-app.ts';
 import { FORGET_HISTORY, READ_HISTORY, RULES } from './histories.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, NUMBERS, PAGE, ROSTER, USERS } from './queries.ts';
 import { ACTIVITY, HOLD, SERVERS, USE } from './quotas.ts';
+import { RECENT_OF_ALL, RECENT_OF_APPS } from './recent-events.ts';
 import { ENTER, SIGN, STATE, TERMINATE } from './statements.ts';
 import { CLAIM, EXIT, TICK } from './upkeep.ts';
 
@@ -19,7 +20,8 @@ export const ALL_SCRIPTS: readonly Script[] = [
   SIGN,
   TERMINATE,
   PUBLISH,
-  RECENT,
+  RECENT_OF_APPS,
+  RECENT_OF_ALL,
   ROSTER,
   MEMBERS,
   NUMBERS,

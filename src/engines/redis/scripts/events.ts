@@ -1,13 +1,8 @@
 import { FORGET_CACHED } from './cached-events.ts';
 import { HISTORIES, KEEP_EVENT } from './histories.ts';
 import { PUBLISHED_ONCE } from './published-once.ts';
+import { KEEP_RECENT } from './recent-events.ts';
 import { script } from './script.ts';
-
-/** How long a partition keeps events for nodes that have missed them, and about how many bytes of them. */
-const RECENT_MS = 120_000;
-const RECENT_BYTES = 2 * 1024 * 1024;
-/** Bytes that one call reads of them at most, so that no script runs for long. */
-const RECENT_PAGE_BYTES = 128 * 1024;
 
 /**
  * Publishes an event, keeps it in the history of its channel and remembers it for a cache channel. Arguments: node, epoch, topic,
@@ -20,7 +15,8 @@ const RECENT_PAGE_BYTES = 128 * 1024;
  *
  * Returns how many loops follow the topic.
  */
-export const PUBLISH = script(`${HISTORIES}${KEEP_EVENT}${PUBLISHED_ONCE}${FORGET_CACHED}
+export const PUBLISH =
+  script(`${HISTORIES}${KEEP_EVENT}${PUBLISHED_ONCE}${FORGET_CACHED}${KEEP_RECENT}
 local topic, message, id = ARGV[3], ARGV[4], ''
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
@@ -67,53 +63,11 @@ if ARGV[7] then
   end
   call('HDEL', T, 'm')
 end
-local seq = call('EXISTS', T) == 1 and step(topic) or base()
+-- One call for both: T counts twice.
+local found = call('EXISTS', T, T, P .. 'GO')
+local seq = found >= 2 and step(topic) or base()
 local loops = publish(topic, seq, message)
-local bytes = call('APPEND', P .. 'G1', #topic .. ':' .. #seq + #message .. ':' .. topic .. seq .. message)
-call('PEXPIRE', P .. 'G1', ${RECENT_MS})
-if bytes > ${RECENT_BYTES / 2} then
-  call('RENAME', P .. 'G1', P .. 'G0')
-  call('HINCRBY', P .. 'G', 'o', bytes)
-  call('HSET', P .. 'G', 'd', call('HGET', P .. 'G', 't') or '0', 't', text(nowMs()))
-end
+keepRecent(ownerOf(topic), topic, seq .. message, found % 2 == 1)
 if once then notePublished(ownerOf(topic), once, id) end
 return {'ok', id, forgotten, loops}
-`);
-
-/**
- * Reads recent events of all topics, or of some. Arguments: node, epoch, position; then for each topic its name, and the number
- * after which events are wanted. Returns the next position, empty at the end; since how many milliseconds all events are there;
- * for each event its topic, and what was published.
- */
-export const RECENT = script(`
-local refused = refusal(ARGV[1], ARGV[2])
-if refused then return {refused} end
-local state, position = call('HMGET', P .. 'G', 'o', 'd'), tonumber(ARGV[3])
-local middle, older, newer = tonumber(state[1] or '0'), call('STRLEN', P .. 'G0'), call('STRLEN', P .. 'G1')
-local key, from = P .. 'G1', middle
-if position < middle then
-  key, from = P .. 'G0', middle - older
-  position = math.max(position, from)
-end
-local function read(bytes) return call('GETRANGE', key, position - from, position - from + bytes - 1) end
-local page, at, rows, wanted = read(${RECENT_PAGE_BYTES}), 1, {}, {}
-for i = 4, #ARGV, 2 do wanted[ARGV[i]] = tonumber(ARGV[i + 1]) end
-while at <= #page do
-  local _, head, topicBytes, bytes = string.find(page, '^(%d+):(%d+):', at)
-  if not head then break end
-  local last = head + topicBytes + bytes
-  -- An event larger than a page is read alone.
-  if last > #page and at == 1 then page = read(last) end
-  if last > #page then break end
-  local topic = string.sub(page, head + 1, head + topicBytes)
-  local after = #ARGV == 3 and 0 or wanted[topic]
-  if after and tonumber(string.match(page, '^%d+', head + topicBytes + 1)) > after then
-    rows[#rows + 1] = topic
-    rows[#rows + 1] = string.sub(page, head + topicBytes + 1, last)
-  end
-  at = last + 1
-end
-local next = position + at - 1
-local reachMs = math.min(${RECENT_MS}, nowMs() - tonumber(state[2] or '0'))
-return {'ok', (at == 1 and position >= middle or next >= middle + newer) and '' or text(next), text(reachMs), rows}
 `);

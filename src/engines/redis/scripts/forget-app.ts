@@ -6,7 +6,7 @@ import { script } from './script.ts';
 const FORGOTTEN_AT_ONCE = 200;
 
 /**
- * Forgets what is remembered of a deleted app: cached events, idempotency keys, histories, and what it has used of quotas and
+ * Forgets what is remembered of a deleted app: cached events, idempotency keys, histories, recent events, and what it has used of quotas and
  * rates. Needs no lease. Arguments: the app, and the day. Returns `more` if it must be called again.
  */
 export const FORGET_APP = script(`${FORGET_CACHED}${PUBLISHED_ONCE}
@@ -15,7 +15,8 @@ local topics = call('ZRANGE', P .. 'k:' .. app, 0, ${FORGOTTEN_AT_ONCE - 1})
 for _, topic in ipairs(topics) do forgetCached(app, topic) end
 local keys = 0
 while keys < ${FORGOTTEN_AT_ONCE} and forgetOldestKey(app) do keys = keys + 1 end
-call('DEL', P .. 'Q:' .. ARGV[2] .. '/' .. app, P .. 'B:' .. app)
+-- What is counted of recent events is counted anew by a tick.
+call('DEL', P .. 'Q:' .. ARGV[2] .. '/' .. app, P .. 'B:' .. app, P .. 'GE:' .. app, P .. 'GL:' .. app)
 -- Histories of an earlier generation do not count.
 call('HINCRBY', P .. 'HA', app, 1)
 if #topics + keys >= ${FORGOTTEN_AT_ONCE} then return {'more'} end

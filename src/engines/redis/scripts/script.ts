@@ -51,7 +51,11 @@ const MEMBER_COUNTS_MS = 2000;
  * | `HR`, `HA`, `HG`, `HP` | by app, its rules and how often its histories were forgotten; how often all were, and the process of Redis since then |
  * | `I1:topic key`, `I2:app` | when an idempotency key ends, and the id of its event; the keys of an app, oldest first |
  * | `I3`, `I4`, `I5` | number of such keys by app, and of all apps; apps by the time of their latest key |
- * | `G1`, `G0`, `G` | recent events in the order of publishing, the newer and the older half; where the newer half begins (`o`) |
+ * | `GE:app`, `GL:app` | recent events of an app in the order of publishing: the latest; older ones in chunks that begin with their time |
+ * | `GB`, `GT` | bytes of recent events by app, and of all |
+ * | `GD:app` | how many chunks were forgotten (`i`), and the time of the last of those (`d`) |
+ * | `GO` | nodes of earlier releases run, or have run |
+ * | `G1`, `G0`, `G` | for those, recent events of all apps, the newer and the older half; where the newer half begins (`o`) |
  *
  * Members of `W`: `v` topic (vacated), `r` topic, user (member removed), `o` topic (user offline), `c` topic (count), and `h`
  * number, kind, topic (a claimed webhook event).

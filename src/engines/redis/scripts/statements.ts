@@ -1,15 +1,17 @@
 import { ENTER_HISTORY, HISTORIES } from './histories.ts';
+import { NOTE_OLD_NODES } from './recent-events.ts';
 import { LEASE_MS, script } from './script.ts';
 
 /**
  * Registers a node under a new id. Arguments: node, the epoch to begin if there is none, `1` if the node knows that data
  * were lost, the name of its server, the id of the process of Redis. Returns the epoch.
  */
-export const ENTER = script(`
+export const ENTER = script(`${NOTE_OLD_NODES}
 call('SET', P .. 'E', ARGV[2], 'NX')
 call('ZADD', P .. 'L', nowMs() + ${LEASE_MS}, ARGV[1])
 call('HSET', P .. 'V', ARGV[1], 0)
 call('HSET', P .. 'J', ARGV[1], ARGV[4])
+noteOldNodes()
 if call('GET', P .. 'HP') ~= ARGV[5] then
   call('SET', P .. 'HP', ARGV[5])
   call('INCR', P .. 'HG')

@@ -1,4 +1,5 @@
 import { HISTORIES, SWEEP_HISTORIES } from './histories.ts';
+import { NOTE_OLD_NODES, SWEEP_RECENT } from './recent-events.ts';
 import { CLAIM_MS, LEASE_MS, script } from './script.ts';
 
 /** How many due items one call takes, so that no script runs for long. */
@@ -62,7 +63,7 @@ export const CLAIM = script(`${CLAIM_DUE}\nclaimDue()\nreturn {'ok', dueMs, clai
  * milliseconds until something is due; claimed webhook events; how much was swept; how many leases were ended; the events and
  * bytes of histories, and how many events were forgotten.
  */
-export const TICK = script(`${HISTORIES}${SWEEP_HISTORIES}
+export const TICK = script(`${HISTORIES}${SWEEP_HISTORIES}${SWEEP_RECENT}${NOTE_OLD_NODES}
 ${CLAIM_DUE}
 local ended = 0
 local function sweep(limit)
@@ -118,6 +119,8 @@ local code = tonumber(call('ZSCORE', P .. 'L', node)) < nowMs() and 'late' or 'o
 call('ZADD', P .. 'L', nowMs() + ${LEASE_MS}, node)
 local swept = 0
 if code == 'ok' and tonumber(ARGV[3]) > 0 then swept = sweep(tonumber(ARGV[3])) end
+noteOldNodes()
+sweepRecent()
 claimDue()
 return {code, call('HGET', P .. 'V', node) or '0', dueMs, claims, swept, ended, sweepHistories()}
 `);
