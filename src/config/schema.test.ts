@@ -36,6 +36,7 @@ describe('a configuration', () => {
         push: {
           host: '0.0.0.0',
           port: 6002,
+          pathPrefix: '',
           publicUrl: null,
           maxConnections: 20_000,
           httpIdleSeconds: 240,

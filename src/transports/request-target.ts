@@ -30,6 +30,11 @@ export function hasTooManyParameters(query: string): boolean {
   return false;
 }
 
+/** Makes one slash of several at the start of a path: a base address may end with one. */
+export function withOneSlash(path: string): string {
+  return path.startsWith('//') ? path.replace(/^\/+/, '/') : path;
+}
+
 /** Removes the configured prefix from a path, unless a proxy has removed it already. */
 export function withoutPrefix(path: string, prefix: string): string {
   return prefix !== '' && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path;

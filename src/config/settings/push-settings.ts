@@ -10,6 +10,7 @@ import {
   onOff,
   origin,
   orNull,
+  pathPrefix,
   port,
   SECONDS_MAX,
   text,
@@ -238,6 +239,7 @@ export const pushSettings = z
   .strictObject({
     host: text('').default('0.0.0.0').describe('The address to listen on.'),
     port: port(6002, 'The port to listen on'),
+    pathPrefix,
     publicUrl: orNull(
       origin(''),
       'The origin under which browsers reach this listener, such as https://push.example.org; null = the host of their request.',

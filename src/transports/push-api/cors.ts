@@ -2,8 +2,11 @@ import type { PushFamily } from './routes.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Called by pages of any site. The other families need a secret key, which must not be in a browser. */
-const open: readonly PushFamily[] = ['device', 'reporting', 'sdk'];
+/**
+ * Called by pages of any site, which must be able to read that a path is unknown. The other families need a secret key,
+ * which must not be in a browser.
+ */
+const open: readonly PushFamily[] = ['device', 'reporting', 'sdk', 'other'];
 
 const NONE: Headers = {};
 

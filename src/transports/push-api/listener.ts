@@ -26,6 +26,8 @@ export interface PushListenerContext {
   readonly log: Log;
   readonly meter: PushMeter;
   readonly proxies: TrustedProxies;
+  /** The prefix under which a proxy mounts this listener. */
+  readonly pathPrefix: string;
 }
 
 /** Refuses a client without a secret key that sends too many requests, whatever it asks for. */
@@ -49,6 +51,7 @@ const CONNECTIONS_BURST_SECONDS = 5;
 export class PushListener implements RequestContext, HttpServerEvents, AsyncDisposable {
   readonly bounds: PushBounds;
   readonly proxies: TrustedProxies;
+  readonly pathPrefix: string;
   readonly backends: RequestPool<number>;
   readonly backendScheduler = new RequestScheduler<number>((waitingInstances) =>
     waitingInstances > 1 ? BACKEND_COST_SHARED : BACKEND_COST,
@@ -72,11 +75,12 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
   private readonly speedChecks: NodeJS.Timeout;
 
   private constructor(settings: ListenSettings, context: PushListenerContext, bounds: PushBounds) {
-    const { log, meter, proxies } = context;
+    const { log, meter, proxies, pathPrefix } = context;
     this.settings = settings;
     this.log = new RequestLog({ log, bounds, proxies });
     this.meter = meter;
     this.proxies = proxies;
+    this.pathPrefix = pathPrefix;
     this.bounds = bounds;
     this.backends = new RequestPool(bounds.requests, bounds.heldBytes);
     this.anonymous = new RequestPool(bounds.requests, bounds.heldBytes);

@@ -57,8 +57,8 @@ export interface PushListenerOptions {
 /** Opens the port of the Beams APIs. Throws `StartFailed` if that fails. */
 export async function openListener(options: PushListenerOptions): Promise<PushListener> {
   const { config, tls, meter, log } = options;
-  const { host, port, maxConnections, bodyBytesPerSecond, httpIdleSeconds, addressLimits } =
-    config.push;
+  const { host, port, pathPrefix, maxConnections, addressLimits } = config.push;
+  const { bodyBytesPerSecond, httpIdleSeconds } = config.push;
   const { connectionsPerSecond } = addressLimits;
   const connections = Math.min(maxConnections, connectionRoom(tls !== undefined));
   try {
@@ -68,6 +68,7 @@ export async function openListener(options: PushListenerOptions): Promise<PushLi
         log,
         meter: { count: (id, by, _family, status) => meter.count(id, by, status) },
         proxies: new TrustedProxies(config.trustedProxies),
+        pathPrefix,
       },
       {
         ...pushBounds,
@@ -90,8 +91,9 @@ function connectionRoom(hasTls: boolean): number {
 }
 
 export function settingsOf({ push }: Config, { address }: PushListener) {
-  const { tokenLeewaySeconds, tokenIssuers, publicUrl, addressLimits } = push;
-  return { tokenLeewaySeconds, tokenIssuers, publicUrl, addressLimits, tls: address.tls };
+  const { tokenLeewaySeconds, tokenIssuers, publicUrl, pathPrefix, addressLimits } = push;
+  const { tls } = address;
+  return { tokenLeewaySeconds, tokenIssuers, publicUrl, pathPrefix, addressLimits, tls };
 }
 
 /** Makes the listener serve the Beams APIs. Returns how to accept a publish of an operator. */

@@ -23,6 +23,8 @@ export interface PushEndpointSettings {
   readonly tokenIssuers: readonly string[];
   /** The public origin of this listener; `null`: from the request's Host header. */
   readonly publicUrl: string | null;
+  /** The prefix of all paths under that origin. */
+  readonly pathPrefix: string;
   /** Whether the listener itself speaks TLS. */
   readonly tls: boolean;
 }

@@ -124,6 +124,7 @@ export class PushApi {
     tokenLeewaySeconds: 60,
     tokenIssuers: [],
     publicUrl: null,
+    pathPrefix: '',
     tls: false,
     addressLimits: { requestsPerSecond: 0, rowsPerSecond: 0, reportsPerSecond: 0 },
   };

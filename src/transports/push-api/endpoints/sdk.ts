@@ -10,16 +10,16 @@ const HOST = /^(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
 export function readServiceWorker({ settings }: EndpointContext): Endpoint {
   return {
     answer(call) {
-      const { publicUrl, tls } = settings();
-      const endpoint = publicUrl ?? originOf(call, tls);
-      if (endpoint === undefined) {
+      const { publicUrl, pathPrefix, tls } = settings();
+      const origin = publicUrl ?? originOf(call, tls);
+      if (origin === undefined) {
         return new PushRefusal(
           'bad-request',
           'The Host header is missing or not valid, and the setting push.publicUrl is not set',
         );
       }
       return {
-        text: serviceWorkerScript(endpoint),
+        text: serviceWorkerScript(origin + pathPrefix),
         contentType: 'text/javascript; charset=utf-8',
         headers: {
           // Browsers then notice a changed server at once.

@@ -2,7 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import { addressKey } from '../../../runtime/ip-address.ts';
 import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
 import { headerOf } from '../../node-http.ts';
-import { type RequestTarget, requestTarget } from '../../request-target.ts';
+import {
+  type RequestTarget,
+  requestTarget,
+  withOneSlash,
+  withoutPrefix,
+} from '../../request-target.ts';
 import type { Client, PushCall } from '../call.ts';
 import type { PathParams } from '../routes.ts';
 
@@ -17,6 +22,12 @@ const NO_PARAMS: PathParams = {
   rest: '',
 };
 
+export interface RequestCallOptions {
+  readonly proxies: TrustedProxies;
+  /** The prefix under which a proxy mounts this listener. */
+  readonly pathPrefix: string;
+}
+
 /** A request of `node:http`, as endpoints see it. The query is parsed only when an endpoint asks for it. */
 export class RequestCall implements PushCall {
   readonly method: string;
@@ -29,11 +40,12 @@ export class RequestCall implements PushCall {
   private readonly target: RequestTarget;
   private parameters: URLSearchParams | undefined;
 
-  constructor(request: IncomingMessage, peer: Client, proxies: TrustedProxies) {
+  constructor(request: IncomingMessage, peer: Client, options: RequestCallOptions) {
+    const { proxies, pathPrefix } = options;
     this.request = request;
     this.method = request.method ?? '';
     this.target = requestTarget(request.url ?? '/');
-    this.path = this.target.path;
+    this.path = withOneSlash(withoutPrefix(withOneSlash(this.target.path), pathPrefix));
     const address = proxies.isEmpty
       ? peer.address
       : proxies.clientOf(peer.address, {

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PushRefusal } from '../../../push/refusal.ts';
-import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
 import { Lingering, saysClose } from '../../refused-body.ts';
 import type { PushBounds } from '../bounds.ts';
 import { costOf, type Endpoint, type Endpoints, type PushAnswer, type PushHead } from '../call.ts';
@@ -12,7 +11,7 @@ import type { Connection, ReceivingRequest } from './connection.ts';
 import type { IncomingRequest } from './http-server.ts';
 import { bodyOf, headersOf, JSON_TYPE } from './refusal-response.ts';
 import { RequestBody } from './request-body.ts';
-import { RequestCall } from './request-call.ts';
+import { RequestCall, type RequestCallOptions } from './request-call.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Place, PooledRequest, RequestPool } from './request-pool.ts';
 import type { RequestScheduler, ScheduledRequest } from './request-scheduler.ts';
@@ -23,9 +22,8 @@ export interface PushMeter {
 }
 
 /** What all requests of a listener share. */
-export interface RequestContext {
+export interface RequestContext extends RequestCallOptions {
   readonly bounds: PushBounds;
-  readonly proxies: TrustedProxies;
   /** Requests with a secret key, by the number of the instance. */
   readonly backends: RequestPool<number>;
   readonly backendScheduler: RequestScheduler<number>;
@@ -81,7 +79,7 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
     this.request = incoming.request;
     this.response = incoming.response;
     this.expectsContinue = incoming.expectsContinue;
-    this.call = new RequestCall(incoming.request, incoming.connection.peer, context.proxies);
+    this.call = new RequestCall(incoming.request, incoming.connection.peer, context);
     this.body = new RequestBody(incoming.request);
   }
 

@@ -167,6 +167,7 @@ describe('opening', () => {
         log: { debug: noop, info: noop, warn: noop, error: noop },
         meter: { count: noop },
         proxies: new TrustedProxies([]),
+        pathPrefix: '',
       },
     );
     await expect(again).rejects.toMatchObject({ code: 'EADDRINUSE' });

@@ -118,6 +118,15 @@ describe('routing', () => {
       expect(answer.headers.get('access-control-allow-origin')).toBe('*');
       expect(answer.headers.get('access-control-expose-headers')).toBe('retry-after');
     }
+    // A page must be able to read that its path is wrong.
+    for (const target of ['/', '/nothing', '//wrong//device_api/v1']) {
+      expect((await ask('OPTIONS', target)).status).toBe(204);
+      const unknown = await ask('GET', target);
+      expect([unknown.status, unknown.headers.get('access-control-allow-origin')]).toEqual([
+        404,
+        '*',
+      ]);
+    }
     for (const [target, status] of [
       [INTERESTS, 405],
       ['/customer_api/v1/nowhere', 404],
@@ -248,5 +257,33 @@ describe('the log', () => {
         why: 'This path takes GET, HEAD, DELETE',
       },
     ]);
+  });
+
+  it('ignores slashes before the path, as a base address may end with one', async () => {
+    await using server = await openListener();
+    await using connection = await RawHttp.open(server);
+    for (const slashes of ['/', '//']) {
+      const answer = await connection.request({ method: 'GET', target: slashes + DEVICE });
+      expect(answer.status).toBe(200);
+      expect(JSON.parse(answer.body)).toMatchObject({ path: DEVICE });
+    }
+    expect(
+      (await connection.request({ method: 'GET', target: DEVICE.replace('/v1', '//v1') })).status,
+    ).toBe(404);
+  });
+
+  it('may be mounted under a prefix, which a proxy removes or not', async () => {
+    await using server = await openListener({ pathPrefix: '/beams' });
+    await using connection = await RawHttp.open(server);
+    for (const before of ['/beams', '', '//beams/', '/beams/']) {
+      const answer = await connection.request({ method: 'GET', target: before + DEVICE });
+      expect([before, answer.status]).toEqual([before, 200]);
+      expect(JSON.parse(answer.body)).toMatchObject({ path: DEVICE });
+    }
+    for (const wrong of ['/beams2', '/beams/beams']) {
+      expect((await connection.request({ method: 'GET', target: wrong + DEVICE })).status).toBe(
+        404,
+      );
+    }
   });
 });

@@ -36,6 +36,7 @@ export interface ListenerOptions {
   readonly starting?: boolean;
   readonly limitRate?: (head: PushHead) => PushRefusal | undefined;
   /** As in the setting; none by default. */
+  readonly pathPrefix?: string;
   readonly trustedProxies?: readonly string[];
 }
 
@@ -84,6 +85,7 @@ export async function openListener(options: ListenerOptions = {}): Promise<Liste
         },
       },
       proxies: new TrustedProxies(options.trustedProxies ?? []),
+      pathPrefix: options.pathPrefix ?? '',
     },
     { ...SHORT, ...options.bounds },
   );
