@@ -41,6 +41,7 @@ const seriesIn = (expr: string): readonly string[] => expr.match(/fanfare_\w+/g)
 const faults: readonly (readonly [alert: string, series: string, bad: string, good: string])[] = [
   ['FanfareDown', 'up{job="fanfare"}', '0+0', '1+0'],
   ['FanfareEngineAway', 'fanfare_engine_up{loop="realtime"}', '0+0', '1+0'],
+  ['FanfareUnreadableMessages', 'fanfare_unreadable_messages_total', '0+1', '0+0'],
   ['FanfareEngineUnsteady', 'fanfare_engine_outages_total', '0+1', '0+0'],
   ['FanfareEngineSlow', 'fanfare_engine_answer_seconds_bucket{le="0.1"}', '0+0', '0+60'],
   ['FanfarePublishesRefused', 'fanfare_engine_publishes_refused_total', '0+1', '0+0'],
@@ -147,6 +148,8 @@ describe('the dashboard of Grafana', () => {
       'fanfare_fallback_connections_opened_total',
       'fanfare_fallback_unknown_sessions_total',
       'fanfare_statistics_reports_total',
+      'fanfare_unread_answer_bytes',
+      'fanfare_answers_broken_off_total',
       'fanfare_watchers',
       'fanfare_stream_events_skipped_total',
       'fanfare_quota_warnings_total',
@@ -160,6 +163,7 @@ describe('the dashboard of Grafana', () => {
       'fanfare_engine_connections_lost_total',
       'fanfare_engine_probes_unanswered_total',
       'fanfare_engine_followed_again_total',
+      'fanfare_unreadable_messages_total',
       'fanfare_engine_leases_swept_total',
       'fanfare_start_time_seconds',
     ]);

@@ -33,7 +33,7 @@ export interface KnownDevice {
   readonly token: string;
   state: DeviceState;
   /** What it may be instead, since the answer to a change of it has not come. */
-  doubt: DeviceState | 'gone' | undefined;
+  doubt: DeviceState | undefined;
 }
 
 const requests = new PushRequests();
@@ -42,8 +42,8 @@ const requests = new PushRequests();
 export class Site {
   readonly publishes: SentPublish[] = [];
   readonly devices: KnownDevice[] = [];
-  /** Devices that were replaced. */
-  readonly gone: string[] = [];
+  /** Registrations of known tokens that were answered with another device. */
+  readonly strangers: string[] = [];
   /** Each token that was registered, and how often that was answered. */
   readonly tokens = new Map<string, number>();
   private readonly name: string;
@@ -89,23 +89,25 @@ export class Site {
   }
 
   private async register(token: string): Promise<void> {
+    const id = await this.registered(token);
+    this.devices.push({ id, token, state: { interests: [], userId: null }, doubt: undefined });
+  }
+
+  private async registered(token: string): Promise<string> {
     const answered = this.tokens.get(token) ?? 0;
     this.tokens.set(token, answered);
     const { id } = await this.connection.requestOk(
       token.startsWith('fcm') ? requests.registerFcm(token) : requests.registerWeb(token),
     );
     this.tokens.set(token, answered + 1);
-    const state = { interests: [], userId: null };
-    this.devices.push({ id: String(id), token, state, doubt: undefined });
+    return String(id);
   }
 
   private async registerAgain(): Promise<void> {
     const device = this.random.pickIfAny(this.devices);
     if (device === undefined) return await this.register(this.newToken('fcm'));
-    device.doubt = 'gone';
-    await this.register(device.token);
-    this.devices.splice(this.devices.indexOf(device), 1);
-    this.gone.push(device.id);
+    const id = await this.registered(device.token);
+    if (id !== device.id) this.strangers.push(`device ${device.id} became ${id}`);
   }
 
   private async setInterests(): Promise<void> {

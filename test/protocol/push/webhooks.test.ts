@@ -233,7 +233,7 @@ describe.concurrent('the course of a publish', () => {
     using backend = startWebhookEndpoint();
     const type = 'v1.PublishToUsersAttempt';
     const instance = await instanceWith([{ url: backend.url, events: [type] }]);
-    const publishId = await published(instance, { ...TO_USERS, users: ['ann', 'bob', 'ann'] });
+    const publishId = await published(instance, { ...TO_USERS, users: ['ann', 'bob'] });
     const { request, payload } = await next(backend);
     expect(request.headers).toMatchObject({
       'webhook-event-type': type,

@@ -90,19 +90,14 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await hearsEnd(client, 4003);
   });
 
-  it.each([
-    '/',
-    '/app',
-    '/app/',
-    '/app//',
-    `/apps/${APP.key}`,
-    `/app/${APP.key}/more`,
-    '/other/app/k',
-  ])('is closed with 4005 at the path %s', async (path) => {
-    await using client = await open(`${path}?protocol=${protocol}`);
+  it.each(['/', '/app', '/app/', '/app//', `/app/${APP.key}/more`, '/other/app/k'])(
+    'is closed with 4005 at the path %s',
+    async (path) => {
+      await using client = await open(`${path}?protocol=${protocol}`);
 
-    await hearsEnd(client, 4005);
-  });
+      await hearsEnd(client, 4005);
+    },
+  );
 
   it('gets the subprotocol that it offers', async () => {
     const name = `pusher-channels-protocol-${protocol}`;
