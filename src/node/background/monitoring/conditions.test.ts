@@ -152,6 +152,7 @@ const cases: readonly (readonly [id: string, level: 'bad' | 'warn', text: string
       },
     ],
     ['engine-unsteady', 'warn', '4 times', { increases: { engineOutages: { '': 4 } } }],
+    ['messages-unreadable', 'warn', '3 messages', { increases: { messagesUnreadable: { '': 3 } } }],
     [
       'engine-slow',
       'warn',

@@ -58,6 +58,19 @@ export const realtimeRules: readonly Rule[] = [
     },
   },
   {
+    id: 'messages-unreadable',
+    alert: 'FanfareUnreadableMessages',
+    check: ({ samples }) => {
+      const dropped = samples.increase('messagesUnreadable', 10 * MINUTE_MS);
+      return when(dropped > 0, () => ({
+        level: 'warn',
+        text: `${dropped} messages from Redis, other servers or other threads could not be read in ten minutes.`,
+        advice:
+          'The log names their streams. Something else publishes on this Redis, or servers of different releases do not understand each other.',
+      }));
+    },
+  },
+  {
     id: 'engine-slow',
     alert: 'FanfareEngineSlow',
     check: (situation) =>
