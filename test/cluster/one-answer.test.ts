@@ -73,8 +73,9 @@ describe('any server of a cluster', () => {
       isOver = page.next === null;
       before = `&before=${page.next}`;
     }
-    // Further lines may have been written.
-    expect(paged.slice(0, all.lines.length)).toEqual([...all.lines]);
+    // Further lines may have come meanwhile, also from the time before.
+    const known = new Set(all.lines.map((line) => JSON.stringify(line)));
+    expect(paged.filter((line) => known.has(JSON.stringify(line)))).toEqual([...all.lines]);
   });
 
   it('shows the gateways of an instance on all servers', async () => {

@@ -4,6 +4,7 @@ import { Script } from '../../../src/engines/redis/link/script.ts';
 import { ALL_SCRIPTS } from '../../../src/engines/redis/scripts/all-scripts.ts';
 import { RELEASE } from '../../../src/engines/redis/scripts/claims.ts';
 import * as events from '../../../src/engines/redis/scripts/events.ts';
+import { FORGET_APP } from '../../../src/engines/redis/scripts/forget-app.ts';
 import * as histories from '../../../src/engines/redis/scripts/histories.ts';
 import * as queries from '../../../src/engines/redis/scripts/queries.ts';
 import * as quotas from '../../../src/engines/redis/scripts/quotas.ts';
@@ -32,13 +33,14 @@ afterAll(async () => {
 
 /**
  * With EXIT, a server ends. Backends ask again for a page of a history, and to forget one. RECENT_OF_ALL only runs beside
- * servers of an earlier release.
+ * servers of an earlier release. FORGET_APP runs again with the next tick.
  */
 const NOT_REPEATED: ReadonlySet<Script> = new Set([
   recentEvents.RECENT_OF_ALL,
   upkeep.EXIT,
   histories.READ_HISTORY,
   histories.FORGET_HISTORY,
+  FORGET_APP,
 ]);
 
 const scripts = Object.entries({
