@@ -81,7 +81,7 @@ export const metricRows = {
   unreadAnswerBytes: {
     name: 'fanfare_unread_answer_bytes',
     kind: 'gauge',
-    help: 'Bytes of long answers of the HTTP API, and of closed sessions over HTTP, until their clients have read them. What waits for open connections is not included.',
+    help: 'Bytes of long answers of the HTTP API, and of closed sessions over HTTP, until their clients have read them. Bytes that wait for open connections are not included.',
   },
   answersBrokenOff: {
     name: 'fanfare_answers_broken_off_total',

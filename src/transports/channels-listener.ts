@@ -122,6 +122,6 @@ function asksForWebSocket({ headers }: Request, path: string): boolean {
   if (headers.get('upgrade')?.toLowerCase() !== 'websocket' || path.startsWith('/apps/')) {
     return false;
   }
-  // A client that is astray is told so by a close code. Only a client sends this header.
+  // A WebSocket client at a wrong path gets a close code. Only WebSocket clients send this header.
   return path.startsWith('/app/') || headers.has('sec-websocket-key');
 }

@@ -25,7 +25,7 @@ const LISTED_MAX = 16;
 /** The burst of attempts to subscribe or sign in, in seconds of the rate. */
 const ATTEMPTS_BURST_SECONDS = 10;
 
-/** What a connection is sent at its own request costs it one frame for so many bytes, and one for so many events of a history. */
+/** Data that a connection asked for counts as frames of that connection: one per this many bytes, and one per this many events of a history. */
 const FRAME_BYTES = 4096;
 const FRAME_EVENTS = 16;
 

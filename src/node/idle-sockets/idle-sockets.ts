@@ -11,7 +11,7 @@ const SCARCE = 0.75;
 /** What part of them idle connections may then have together. */
 const IDLE_PART = 0.25;
 
-/** So many descriptors are looked at in one turn of the loop, which takes up to 4 ms. */
+/** Descriptors that one turn of the loop examines. It takes up to 4 ms. */
 const SLICE = 1_000;
 
 /** The pause after a search that found nothing to close. Milliseconds. */

@@ -37,7 +37,7 @@ const BUFFER_BYTES = 4_096;
 
 const { i32, ptr } = FFIType;
 
-/** Opens the C library of Linux; `undefined` where there is none that fits. */
+/** Opens the C library of Linux; `undefined` on other systems, and with another C library. */
 export function openKernelSockets(): KernelSockets | undefined {
   if (process.platform !== 'linux') return undefined;
   try {

@@ -72,7 +72,7 @@ function spreadNewcomers({ config, sockets: { newcomers } }: DrainParts): NodeJS
   }, DRAIN_STEP_MS);
 }
 
-/** Answers the requests in progress, and closes the port and what is left of the connections. */
+/** Answers the requests in progress, then closes the port and the remaining connections. */
 async function stopListening(parts: DrainParts): Promise<void> {
   const { fallback, sockets, listeners, clients } = parts;
   parts.stopChecks();

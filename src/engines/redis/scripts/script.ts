@@ -39,7 +39,7 @@ const MEMBER_COUNTS_MS = 2000;
  * | `R:topic` | how many subscription counts were sent recently |
  * | `RM:second:topic` | by member, how many changes there were in this second |
  * | `W` | sorted set by the time they are due: what is reported later, and webhook events that were claimed |
- * | `MD:topic` | members whose departure is told later: sequence number and info, as loops know them |
+ * | `MD:topic` | members whose departure is published later: the sequence number and info that loops have |
  * | `WM` | the same as `W` for them: topic, user. Not in `W`, because older servers would drop them |
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
  * | `K:topic`, `k:app`, `kb` | cached events; their topics by app, in the order of their end; their bytes |

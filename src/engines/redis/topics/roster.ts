@@ -5,7 +5,7 @@ import { memberAdded, memberRemoved } from '../../../channels/wire.ts';
 
 /**
  * The members of a presence channel that the clients of this loop know of. All of them know the same ones: a newcomer
- * gets this list, and then the changes that all others get. So nobody is told twice that somebody came or went.
+ * gets this list, and then the changes that all others get. So no client receives the same change twice.
  */
 export class Roster {
   private readonly options: RosterOptions;
@@ -32,7 +32,7 @@ export class Roster {
     const { userId, userInfo } = member;
     const known = this.members.get(userId);
     if (known?.userInfo === userInfo && known !== undefined) return;
-    // The user has gone and come back, and only the last change was told.
+    // The user left and returned with another `user_info`, and only the return was published.
     this.remove(userId);
     this.members.set(userId, member);
     const except = newcomer ?? this.untold.get(userId);

@@ -11,7 +11,7 @@ export interface GarbageLoopOptions {
   readonly collectSome: (nowMs: number) => Promise<boolean>;
   /** Reports that the store could not be used. */
   readonly storeFailed: (error: unknown) => void;
-  /** For what is kept for a time. */
+  /** The clock by which stored rows become too old. */
   readonly clock: Clock;
 }
 

@@ -24,7 +24,7 @@ const EVENTS_PER_QUERY = 10;
 /** JSON text, perhaps in parts. */
 type PageAnswer = { readonly json: string } | { readonly parts: readonly string[] } | ApiRefusal;
 
-/** The pages of an app that are read or written, and what waits for them. */
+/** The pages of an app that are being read or written, and its waiting requests. */
 interface Pages {
   running: number;
   readonly waiting: (() => void)[];
