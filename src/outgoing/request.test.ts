@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'bun:test';
 import { createServer, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { fieldNames, startRawEndpoint } from '../../testing/servers/raw-endpoint.ts';
 import { a, b } from './certificates.fixture.ts';
 import { createSendRequest, type OutgoingRequest } from './request.ts';
 import { resolverBy, resolverTo } from './resolver.fixture.ts';
@@ -91,6 +92,31 @@ describe('a request to a URL of a tenant', () => {
     const { port, asked } = serve(() => new Response());
     await open(post(`http://user:p%40ss@hooks.example.test:${port}/`));
     expect(asked[0]?.headers.get('authorization')).toBe(`Basic ${btoa('user:p@ss')}`);
+  });
+
+  it('has the names of its header fields as they are documented', async () => {
+    using endpoint = startRawEndpoint();
+    const url = new URL(endpoint.url);
+    url.username = 'user';
+    const headers = {
+      'x-pusher-key': 'key',
+      'webhook-request-id-uuid': 'id',
+      ttl: '60',
+      'x-wns-cache-policy': 'cache',
+    };
+    await open(post(url.href, { headers }));
+    expect(fieldNames(await endpoint.heads.next())).toEqual([
+      'Accept',
+      'Authorization',
+      'Connection',
+      'Content-Length',
+      'Host',
+      'TTL',
+      'User-Agent',
+      'Webhook-Request-ID-UUID',
+      'X-Pusher-Key',
+      'X-WNS-Cache-Policy',
+    ]);
   });
 
   it('verifies the certificate for the name, not for the address', async () => {

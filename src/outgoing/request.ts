@@ -1,12 +1,14 @@
 import { errorWord } from '../runtime/error-code.ts';
 import { parseAddress } from '../runtime/ip-address.ts';
 import { findGuarded, type GuardOptions } from './address-guard.ts';
+import { asDocumented } from './header-names.ts';
 
 /** A POST request to a URL that a tenant or a device gave. */
 export interface OutgoingRequest {
   readonly url: string;
   /** Whose quota of name lookups it counts against. */
   readonly owner: string;
+  /** Names in lower case. They are sent as their documentation writes them. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array<ArrayBuffer>;
   /** For the lookup, the connection and the answer together. */
@@ -146,7 +148,7 @@ async function sendTo(
   const named = parseAddress(hostOf(url)) === undefined;
   const response = await fetch(target, {
     method: 'POST',
-    headers: { ...authorization(url), ...headers, host: url.host },
+    headers: asDocumented({ ...authorization(url), ...headers, host: url.host }),
     body,
     redirect: 'manual',
     decompress: false,

@@ -137,6 +137,7 @@ describe('a webhook is signed', () => {
       ok: true,
       headers: {
         'content-type': 'application/json',
+        'user-agent': 'pusher-webhooks',
         'x-pusher-key': 'old',
         'x-pusher-signature': createHmac('sha256', 'shh').update('{"é":1}').digest('hex'),
       },

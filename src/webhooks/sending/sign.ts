@@ -54,6 +54,8 @@ export function signForApp(app: App | undefined, url: string, body: string): Sig
     ok: true,
     headers: {
       'content-type': 'application/json',
+      // Backends recognise the hosted service's requests by it.
+      'user-agent': 'pusher-webhooks',
       'x-pusher-key': oldest.key,
       'x-pusher-signature': new CryptoHasher('sha256', oldest.secret).update(body).digest('hex'),
     },

@@ -5,6 +5,7 @@ import { admin, webhooksOf } from '../../../testing/clients/admin-api.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { Inbox } from '../../../testing/inbox.ts';
 import type { Fanfare } from '../../../testing/servers/fanfare.ts';
+import { fieldNames, startRawEndpoint } from '../../../testing/servers/raw-endpoint.ts';
 import { restart } from '../../../testing/servers/restart.ts';
 import {
   startWebhookEndpoint,
@@ -124,6 +125,25 @@ describe.concurrent('a report of a device with a user', () => {
       expect(Date.parse(metadata.created_at)).toBeWithin(before, Date.now() + 1);
       expect(rest.customData).toEqual(customData);
     }
+  });
+
+  it('has header fields with the names of the documentation, to the letter', async () => {
+    using backend = startRawEndpoint();
+    const instance = await instanceWith([{ url: backend.url }]);
+    const deviceId = await registeredOf(instance, 'ann');
+    await reports(instance, { publishId: await toUsers(instance, 1), deviceId });
+    expect(fieldNames(await backend.heads.next())).toEqual([
+      'Accept',
+      'Connection',
+      'Content-Length',
+      'Content-Type',
+      'Host',
+      'User-Agent',
+      'Webhook-Event-Type',
+      'Webhook-ID-UUID',
+      'Webhook-Request-ID-UUID',
+      'Webhook-Signature',
+    ]);
   });
 
   it('is sent once, and each webhook has a stable id', async () => {

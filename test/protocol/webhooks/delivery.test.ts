@@ -4,6 +4,7 @@ import { pathOf, RawClient } from '../../../testing/clients/raw-client.ts';
 import { channelAuth } from '../../../testing/clients/sign.ts';
 import { startWithWebhooks, withWebhooks } from '../../../testing/servers/app-with-webhooks.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { fieldNames, startRawEndpoint } from '../../../testing/servers/raw-endpoint.ts';
 import { restart } from '../../../testing/servers/restart.ts';
 import { newApp, type TestApp } from '../../../testing/servers/test-app.ts';
 import { isSignedWith, startWebhookEndpoint } from '../../../testing/servers/webhook-endpoint.ts';
@@ -46,6 +47,26 @@ describe('a webhook request', () => {
     expect(Number.isSafeInteger(request.timeMs)).toBe(true);
     expect(request.timeMs).toBeWithin(before, Date.now() + 1);
     expect(request.events).toEqual([{ name: 'channel_occupied', channel: 'news' }]);
+  });
+
+  it('has header fields with the names of the documentation, to the letter, which PHP compares', async () => {
+    using backend = startRawEndpoint();
+    const app = await newApp(server, withWebhooks([{ url: backend.url }]));
+    await using _ann = await occupies(app, ['news']);
+    const head = await backend.heads.next();
+    expect(head).toContain(`\r\nX-Pusher-Key: ${app.key}\r\n`);
+    expect(head).toMatch(/\r\nX-Pusher-Signature: [0-9a-f]{64}\r\n/);
+    expect(head).toContain('\r\nUser-Agent: pusher-webhooks\r\n');
+    expect(fieldNames(head)).toEqual([
+      'Accept',
+      'Connection',
+      'Content-Length',
+      'Content-Type',
+      'Host',
+      'User-Agent',
+      'X-Pusher-Key',
+      'X-Pusher-Signature',
+    ]);
   });
 
   it('is signed with the oldest key of the app, even if clients use another', async () => {
