@@ -352,7 +352,6 @@ describe('the wire', () => {
     expect(knows.map(({ path }) => path).sort()).toEqual([
       'channels/wire.ts',
       'dashboard/client/tab-client.ts',
-      'dashboard/live/recorded-steps.ts',
       'doctor/client/client-messages.ts',
     ]);
   });

@@ -13,6 +13,8 @@ const target = {
   admin: 'http://127.0.0.1:6003',
 };
 
+const runner = await Bun.file(new URL('steps-runner.txt', import.meta.url)).text();
+
 let made = 0;
 const record = (kind: string, more: Partial<LiveRecord>): LiveRecord => ({
   n: made++,
@@ -23,7 +25,7 @@ const record = (kind: string, more: Partial<LiveRecord>): LiveRecord => ({
 
 /** The steps that a script has for these records. */
 function stepsFor(...records: readonly LiveRecord[]): readonly string[] {
-  const lines = stepsOf(records, target).split('\n');
+  const lines = stepsOf(records, target, runner).split('\n');
   const ends = lines.findLastIndex((line) => line.startsWith('for (const name of'));
   return lines.slice(lines.lastIndexOf('}') + 1, ends).filter(Boolean);
 }

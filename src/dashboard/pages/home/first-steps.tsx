@@ -1,19 +1,30 @@
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type Answer, call, Failed } from '../../api/client.ts';
+import { call } from '../../api/client.ts';
 import { channelsAddress, serverFacts } from '../../api/server-facts.ts';
 import { may } from '../../api/session.ts';
+import { readTextFile } from '../../api/text-file.ts';
+import { attempt } from '../../api/use-attempt.ts';
 import { LiveFeed } from '../../live/live-feed.ts';
 import { groupsIn } from '../../live/records.ts';
 import { appSubject } from '../../live/subject.ts';
 import { Code } from '../../parts/code.tsx';
 import { Button, Tabs } from '../../parts/controls.tsx';
 import { Icon } from '../../parts/icons.tsx';
-import { say } from '../../parts/toasts.tsx';
+import { sayWhy } from '../../parts/toasts.tsx';
 import { sendDraft } from '../send/draft.ts';
 import { SendForm } from '../send/send-form.tsx';
-import { backendSnippets, clientSnippets } from './snippets.ts';
+import { filled, type Snippets as SnippetsOf, snippetsIn } from './snippets.ts';
+import snippetsFile from './snippets.txt' with { type: 'file' };
 import { keyOf, type Tab, ThisTab } from './this-tab.tsx';
+
+/** The snippets, once they are read. */
+const snippetsRead = signal<SnippetsOf>();
+
+async function readSnippets(): Promise<void> {
+  snippetsRead.value ??= snippetsIn(await readTextFile(snippetsFile));
+}
 
 const HIDDEN_SECRET = 'YOUR-SECRET';
 
@@ -120,23 +131,18 @@ function Step({
 function BackendCode({ app }: { readonly app: string }) {
   const [secret, setSecret] = useState(HIDDEN_SECRET);
   const show = async () => {
-    try {
-      const answer: Answer<'GET /apps/{id}'> = await call('GET /apps/{id}', {
-        path: { id: app },
-        query: { secrets: 'true' },
-      });
-      setSecret(answer.keys[0]?.secret ?? HIDDEN_SECRET);
-    } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      say(error.message);
-    }
+    const { keys } = await call('GET /apps/{id}', {
+      path: { id: app },
+      query: { secrets: 'true' },
+    });
+    setSecret(keys[0]?.secret ?? HIDDEN_SECRET);
   };
   return (
     <div class="stack tight">
       <div class="line-of">
         <h3>Or from your backend</h3>
         {secret === HIDDEN_SECRET && may('admin') && (
-          <Button look="slim" icon="key" onClick={() => void show()}>
+          <Button look="slim" icon="key" onClick={() => void attempt(show, sayWhy)}>
             Show the secret
           </Button>
         )}
@@ -152,15 +158,14 @@ function Snippets({
   secret,
 }: {
   readonly app: string;
-  readonly of: 'client' | 'backend';
+  readonly of: keyof SnippetsOf;
   readonly secret: string;
 }) {
-  const snippets: Readonly<
-    Record<string, (facts: Parameters<typeof clientSnippets.Swift>[0]) => string>
-  > = of === 'client' ? clientSnippets : backendSnippets;
-  const names = Object.keys(snippets);
-  const [chosen, setChosen] = useState(names[0] ?? '');
+  const snippets = snippetsRead.value?.[of];
+  const names = [...(snippets?.keys() ?? [])];
+  const [chosen = names[0] ?? '', setChosen] = useState<string>();
   const { channel, event } = sendDraft.value;
+  useEffect(() => void attempt(readSnippets, sayWhy), []);
   void serverFacts.value;
   const facts = {
     appId: app,
@@ -174,7 +179,7 @@ function Snippets({
     <div class="stack tight">
       <Tabs label="Library" names={names} chosen={chosen} choose={setChosen} panel={`${of}-code`} />
       <div id={`${of}-code`} role="tabpanel" aria-label={chosen}>
-        <Code text={snippets[chosen]?.(facts) ?? ''} label={`Code for ${chosen}`} />
+        <Code text={filled(snippets?.get(chosen) ?? '', facts)} label={`Code for ${chosen}`} />
       </div>
     </div>
   );

@@ -3,6 +3,8 @@ import { call } from '../../api/client.ts';
 import { root } from '../../api/root.ts';
 import { channelsAddress } from '../../api/server-facts.ts';
 import { may } from '../../api/session.ts';
+import { readTextFile } from '../../api/text-file.ts';
+import { attempt } from '../../api/use-attempt.ts';
 import type { LiveFeed } from '../../live/live-feed.ts';
 import { stepsOf } from '../../live/recorded-steps.ts';
 import type { Recording } from '../../live/recording.ts';
@@ -13,11 +15,13 @@ import {
   sendAgain,
   sendable,
 } from '../../live/sending-again.ts';
+import runnerFile from '../../live/steps-runner.txt' with { type: 'file' };
 import { Button, Field } from '../../parts/controls.tsx';
 import { Confirm } from '../../parts/dialogs/confirm.tsx';
 import { download, fileName } from '../../parts/download.ts';
 import { count, counted } from '../../parts/formats.ts';
 import { Notice } from '../../parts/notices.tsx';
+import { sayWhy } from '../../parts/toasts.tsx';
 import { apps } from '../../shell/apps.ts';
 import { nameOf } from '../../shell/tenants.ts';
 
@@ -40,7 +44,10 @@ export function RecordedBar({ recording, feed, app, close }: RecordedBarProps) {
         level="warn"
         actions={
           <>
-            <Button look="slim" onClick={() => saveSteps(recording, records, app)}>
+            <Button
+              look="slim"
+              onClick={() => void attempt(() => saveSteps(recording, records, app), sayWhy)}
+            >
               Steps for pusher-js
             </Button>
             {may('operator') && found.events.length > 0 && !isSending && (
@@ -182,13 +189,19 @@ function waited(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-function saveSteps(recording: Recording, records: readonly LiveRecord[], app: string): void {
-  const text = stepsOf(records, {
+async function saveSteps(
+  recording: Recording,
+  records: readonly LiveRecord[],
+  app: string,
+): Promise<void> {
+  const runner = await readTextFile(runnerFile);
+  const target = {
     ...channelsAddress(),
     key: apps.value?.find(({ id }) => id === app)?.keys[0]?.key ?? '',
     app,
     admin: location.origin + root,
-  });
+  };
+  const text = stepsOf(records, target, runner);
   const name = fileName(`steps-${recording.app ?? app}`, 'mjs');
   download(name, new Blob([text], { type: 'text/javascript' }));
 }
