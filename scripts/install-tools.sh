@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the programs that tests start, if they are not there: two real browsers, PostgreSQL, Redis, and openssl
-# for certificates. Given paths of tests, only what those start. Debian's packages are used where this may be done;
+# Installs the programs that tests start, if they are not there: two real browsers, PostgreSQL, Redis, openssl
+# for certificates, and PHP with Laravel. Given paths of tests, only what those start. Debian's packages are used where this may be done;
 # elsewhere it prints what to run.
 set -eu
 
@@ -37,6 +37,10 @@ if runs test/contracts test/cluster test/failure; then
 fi
 if runs test/cli test/protocol/push; then
   has openssl || missing="$missing openssl"
+fi
+if runs test/examples/laravel; then
+  # The parts of Laravel that broadcast, and PHP with them.
+  [ -d /usr/share/php/Illuminate/Broadcasting ] || missing="$missing php-illuminate-broadcasting php-illuminate-events"
 fi
 # Of Debian's Prometheus only the program that checks its rules: the package would start a server.
 if runs test/packaging && ! has promtool; then promtool=prometheus; else promtool=''; fi

@@ -61,6 +61,29 @@ describe('the documentation', () => {
   });
 });
 
+it('pages, examples and printed snippets name one cluster', async () => {
+  const clusters: string[] = [];
+  const files = [
+    'README.md',
+    'docs/*.md',
+    'examples/**/*',
+    'sdk/**/*',
+    'src/cli/**/*',
+    'src/dashboard/**/*',
+  ].flatMap((pattern) => [...new Glob(pattern).scanSync({ cwd: ROOT, dot: true })]);
+  for (const file of files) {
+    if (file.includes('node_modules')) continue;
+    const text = await Bun.file(join(ROOT, file)).text();
+    for (const [, inScript, inLaravel] of text.matchAll(
+      /\bcluster: '(.*?)'|^PUSHER_APP_CLUSTER=(.*)$/gm,
+    )) {
+      clusters.push(`${file}: ${inScript ?? inLaravel}`);
+    }
+  }
+  expect(clusters.length).toBeGreaterThan(10);
+  expect(clusters.filter((line) => !line.endsWith(': local'))).toEqual([]);
+});
+
 describe('the version', () => {
   const { version } = packageJson;
   const textOf = (path: string) => Bun.file(join(ROOT, path)).text();

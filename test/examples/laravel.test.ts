@@ -1,11 +1,12 @@
-import { describe, expect, it, setDefaultTimeout } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bun:test';
 import { join } from 'node:path';
 import Pusher from 'pusher';
+import PusherJs from 'pusher-js';
 import { Inbox } from '../../testing/inbox.ts';
 import { temporaryDirectory } from '../cli/run-fanfare.ts';
 import { fanfareOf } from './program.ts';
 
-/** `examples/laravel`: its settings are those that Laravel documents, and with them an event arrives. PHP does not run. */
+/** `examples/laravel`: its settings are those that Laravel documents, and with them an event arrives. Its event runs in Debian's Laravel. */
 
 setDefaultTimeout(180_000);
 
@@ -52,10 +53,61 @@ function settingsIn(php: string, variables: Readonly<Record<string, string>>) {
   return settings;
 }
 
+/** What Laravel hands to the library of Pusher. */
+interface Handed {
+  readonly options: Readonly<Record<string, string | boolean>>;
+  readonly channels: string[];
+  readonly event: string;
+  readonly data: unknown;
+  readonly params: { readonly socket_id?: string };
+}
+
+/** Runs a line of PHP in a Laravel with the files of the example, during a request with this `X-Socket-ID`. */
+async function broadcast(
+  code: string,
+  variables: Readonly<Record<string, string>>,
+  socketId: string,
+): Promise<Handed> {
+  const child = Bun.spawn(['php', join(import.meta.dir, 'broadcast.fixture.php'), code, socketId], {
+    env: { ...process.env, ...variables },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [printed, complaint] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  expect([await child.exited, complaint]).toEqual([0, '']);
+  return JSON.parse(printed);
+}
+
 describe('the example of Laravel', async () => {
   const variables = variablesIn(await read('.env.example'));
   const php = await read('config/broadcasting.php');
   const echo = await read('resources/js/echo.js');
+  const parts = new AsyncDisposableStack();
+  let port = '';
+  let directory = '';
+  let backend: Pusher;
+
+  beforeAll(async () => {
+    directory = parts.use(temporaryDirectory()).path;
+    port = String(parts.use(await fanfareOf('laravel', directory)).port);
+    const { key, secret, app_id, host, scheme, useTLS } = settingsIn(php, variables);
+    expect({ scheme, useTLS }).toEqual({ scheme: 'http', useTLS: false });
+    backend = new Pusher({
+      appId: String(app_id),
+      key: String(key),
+      secret: String(secret),
+      host: String(host),
+      port,
+      useTLS: useTLS === true,
+    });
+  });
+
+  afterAll(async () => {
+    await parts.disposeAsync();
+  });
 
   it('sets the variables that Laravel documents, and no others', () => {
     expect(Object.keys(variables).toSorted()).toEqual(DOCUMENTED_VARIABLES.toSorted());
@@ -76,24 +128,10 @@ describe('the example of Laravel', async () => {
   });
 
   it('gets an event of a backend with its PHP settings to a page with its Echo', async () => {
-    using directory = temporaryDirectory();
-    await using server = await fanfareOf('laravel', directory.path);
     expect(variables).toMatchObject({ PUSHER_HOST: 'localhost', PUSHER_PORT: '6001' });
-    const port = String(server.port);
-    const { key, secret, app_id, host, scheme, useTLS } = settingsIn(php, variables);
-    expect({ scheme, useTLS }).toEqual({ scheme: 'http', useTLS: false });
-    const backend = new Pusher({
-      appId: String(app_id),
-      key: String(key),
-      secret: String(secret),
-      host: String(host),
-      port,
-      useTLS: useTLS === true,
-    });
-
     const page = await Bun.build({
       entrypoints: [join(EXAMPLE, 'resources/js/bootstrap.js')],
-      outdir: directory.path,
+      outdir: directory,
       target: 'bun',
       define: Object.fromEntries(
         Object.entries({ ...variables, VITE_PUSHER_PORT: port })
@@ -105,7 +143,7 @@ describe('the example of Laravel', async () => {
     const received = new Inbox<unknown>('The page');
     const window: { Echo?: import('laravel-echo').default<'pusher'> } = {};
     Object.assign(globalThis, { window });
-    await import(join(directory.path, 'bootstrap.js'));
+    await import(join(directory, 'bootstrap.js'));
     const { Echo } = window;
     Echo?.channel('orders')
       .subscribed(() => received.put('subscribed'))
@@ -116,5 +154,46 @@ describe('the example of Laravel', async () => {
 
     expect(await received.next()).toEqual({ order: 7 });
     Echo?.disconnect();
+  });
+
+  it('leaves out the page that caused an event, with the line of its README that says so', async () => {
+    const [toAll = '', toOthers = ''] = [
+      ...(await read('README.md')).matchAll(/```php\n(.*)\n```/g),
+    ].map(([, code = '']) => code);
+    expect(toOthers).toEndWith('->toOthers();');
+    const received = new Inbox<string>('The pages');
+    const enter = async (name: string) => {
+      const client = new PusherJs(variables['PUSHER_APP_KEY'] ?? '', {
+        wsHost: variables['PUSHER_HOST'] ?? '',
+        wsPort: Number(port),
+        forceTLS: false,
+        enabledTransports: ['ws'],
+        cluster: 'local',
+        channelAuthorization: {
+          endpoint: '',
+          transport: 'ajax',
+          customHandler: ({ socketId, channelName }, answer) =>
+            answer(null, backend.authorizeChannel(socketId, channelName)),
+        },
+      });
+      parts.defer(() => client.disconnect());
+      const channel = client.subscribe('private-orders.7');
+      await new Promise((resolve) => channel.bind('pusher:subscription_succeeded', resolve));
+      channel.bind('App\\Events\\OrderShipped', ({ order }: { order: number }) =>
+        received.put(`${name} ${order}`),
+      );
+      return client.connection.socket_id;
+    };
+    const [socketId] = [await enter('its own page'), await enter('another page')];
+
+    for (const code of [toOthers, toAll]) {
+      const { options, channels, event, data, params } = await broadcast(code, variables, socketId);
+      expect(options['host']).toBe('localhost');
+      await backend.trigger(channels, event, data, params);
+    }
+
+    const heard = [await received.next(), await received.next(), await received.next()];
+    expect(heard[0]).toBe('another page 17');
+    expect(heard.toSorted()).toEqual(['another page 17', 'another page 17', 'its own page 17']);
   });
 });

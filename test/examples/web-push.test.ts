@@ -3,6 +3,7 @@ import { startAutopush } from '../../testing/browsers/autopush.ts';
 import { FIREFOX_START_MAX_MS, startFirefox } from '../../testing/browsers/firefox.ts';
 import { driveFirstTab } from '../../testing/browsers/firefox-driver.ts';
 import { INSTANCE, startPushServer } from '../../testing/servers/push-server.ts';
+import { fanfare, temporaryDirectory } from '../cli/run-fanfare.ts';
 import { startProgram } from './program.ts';
 
 /** `examples/web-push`, started as its README says, in a Firefox whose push service is on this machine. */
@@ -27,15 +28,15 @@ it('subscribes after a click, and Firefox shows the notification that the backen
   await tab.open(await site.origin);
   const click = (button: string) =>
     tab.run(`
-      const state = document.querySelector('#state');
+      const list = document.querySelector('#said');
       const said = new Promise((resolve) => {
-        new MutationObserver(() => resolve(state.textContent)).observe(state, { childList: true });
+        new MutationObserver(() => resolve(list.lastChild.textContent)).observe(list, { childList: true });
       });
       document.querySelector('${button}').click();
       return await said;`);
 
-  expect(await click('#subscribe')).toBe('subscribed');
-  expect(await click('#send')).toBe('sent');
+  const [, device = ''] = /^subscribed as device (web-.+)$/.exec(await click('#subscribe')) ?? [];
+  const [, publish = ''] = /^sent as publish (pubid-.+)$/.exec(await click('#send')) ?? [];
 
   const shown = await tab.run(`
     const worker = await navigator.serviceWorker.ready;
@@ -45,6 +46,20 @@ it('subscribes after a click, and Firefox shows the notification that the backen
       await new Promise((resolve) => setTimeout(resolve, 20));
     }`);
   expect(shown).toBe('Donuts: They are out of the oven.');
+
+  using directory = temporaryDirectory({ 'secret-key': INSTANCE.secretKey });
+  const options = [
+    '--url',
+    server.url,
+    '--instance',
+    INSTANCE.id,
+    '--secret-key-file',
+    'secret-key',
+  ];
+  const args = ['push', 'explain', publish, device, ...options];
+  const explained = await fanfare(directory.path, args);
+  expect(explained).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(explained.stdout).toContain('accepted');
 });
 
 it('names the missing settings, and ends with 2', async () => {
