@@ -22,7 +22,7 @@ export function fail({ output }: Invocation, message: string): ExitCode {
   return 1;
 }
 
-/** Prints a list, one line for each item. `none` is the text for an empty list. */
+/** Prints a list, one line for each item. `none` is the text for an empty list; people also get the lines `after` it. */
 export function printList<Item>(
   invocation: Invocation,
   items: readonly Item[],
@@ -30,10 +30,12 @@ export function printList<Item>(
     readonly json: (item: Item) => unknown;
     readonly line: (item: Item) => string;
     readonly none: string;
+    readonly after?: readonly string[];
   },
 ): ExitCode {
   const lines = items.length === 0 ? [shown.none] : items.map(shown.line);
-  return printResult(invocation, { json: items.map(shown.json), text: lines.join('\n') });
+  const text = [...lines, ...(shown.after ?? [])].join('\n');
+  return printResult(invocation, { json: items.map(shown.json), text });
 }
 
 /** A number with its noun, such as "1 device" and "2 devices". */

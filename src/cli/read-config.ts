@@ -1,17 +1,25 @@
 import { formatProblem } from '../config/file/problems.ts';
-import { loadConfig } from '../config/load.ts';
+import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { Invocation } from './invocation.ts';
 
 /** Reads the configuration. Prints every problem and returns `undefined` if it cannot be used. */
-export function readConfig({ given, output }: Invocation): Config | undefined {
+export function readConfig(invocation: Invocation): Config | undefined {
+  return readWholeConfig(invocation)?.config;
+}
+
+/** The same, with where it was found. */
+export function readWholeConfig({
+  given,
+  output,
+}: Invocation): Extract<LoadedConfig, { ok: true }> | undefined {
   const file = given.value('config');
   const loaded = loadConfig({
     ...(file === undefined ? {} : { file }),
     directory: process.cwd(),
     environment: process.env,
   });
-  if (loaded.ok) return loaded.config;
+  if (loaded.ok) return loaded;
   const where = loaded.source === undefined ? '' : ` in ${loaded.source}`;
   output.complain(`The configuration${where} cannot be used:`);
   for (const problem of loaded.problems) output.complain(`  ${formatProblem(problem)}`);

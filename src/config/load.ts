@@ -4,10 +4,16 @@ import { type ConfigPlaces, readFoundFile } from './file/find-file.ts';
 import { onePerPath, type Problem, problemsOf, wording } from './file/problems.ts';
 import { type Config, configSchema } from './schema.ts';
 import { crossCheck } from './settings/cross-checks.ts';
+import { type TenantPlaces, tenantPlaces } from './tenant-places.ts';
 
 /** A checked configuration, or all of its problems. `source` is the file, if there is one. */
 export type LoadedConfig =
-  | { readonly ok: true; readonly config: Config; readonly source: string | undefined }
+  | {
+      readonly ok: true;
+      readonly config: Config;
+      readonly source: string | undefined;
+      readonly tenants: TenantPlaces;
+    }
   | {
       readonly ok: false;
       readonly source: string | undefined;
@@ -50,9 +56,9 @@ function check(
   ].map((problem) => placed(problem, source, overrides.variables));
 
   const problems = onePerPath([...overrides.problems, ...all]);
-  return parsed.success && problems.length === 0
-    ? { ok: true, config: parsed.data, source }
-    : { ok: false, source, problems };
+  if (!parsed.success || problems.length > 0) return { ok: false, source, problems };
+  const tenants = tenantPlaces(parsed.data, { source, variables: overrides.variables });
+  return { ok: true, config: parsed.data, source, tenants };
 }
 
 /** Replaces the path of a problem by the variable or file that must be corrected. */

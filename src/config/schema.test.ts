@@ -9,6 +9,7 @@ describe('a configuration', () => {
     expect(loaded).toEqual({
       ok: true,
       source: undefined,
+      tenants: { app: new Map(), instance: new Map() },
       config: {
         channels: {
           host: '0.0.0.0',

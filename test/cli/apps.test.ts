@@ -77,6 +77,7 @@ describe('fanfare apps, beside a running server', () => {
     const app = await created();
     const rotated = await fanfare(directory.path, ['apps', 'rotate', app.id, '--json']);
     const [, added] = (JSON.parse(rotated.stdout) as ShownApp).keys;
+    expect(rotated.stdout).not.toContain(app.secret);
     if (added === undefined) throw new Error('No key was added');
     const rotatedApp = new TestApp(server, { id: app.id, ...added });
     await answers(rotatedApp, 200);
@@ -109,5 +110,46 @@ describe('fanfare apps, beside a running server', () => {
         stderr: expect.stringContaining('Its id is missing'),
       });
     }
+  });
+});
+
+describe('apps of the configuration', () => {
+  const APP = {
+    FANFARE_APP_ID: '1',
+    FANFARE_APP_KEY: 'app-key',
+    FANFARE_APP_SECRET: 'app-secret',
+  };
+  const yaml = 'channels: { apps: [{ id: 7, keys: [{ key: k, secret: hidden }] }] }';
+
+  it('are said to be there by the commands that manage the store, which does not have them', async () => {
+    using directory = temporaryDirectory({ 'fanfare.yaml': yaml });
+    const path = `${directory.path}/fanfare.yaml`;
+    const listed = await fanfare(directory.path, ['apps', 'list'], APP);
+    expect(listed.stdout).toEndWith(
+      `The store has no app.\nConfigured in ${path}: 7\nConfigured in the environment (FANFARE_APP_SECRET): 1\n`,
+    );
+    const shown = await fanfare(directory.path, ['apps', 'show', '1', '--secret'], APP);
+    expect(shown).toMatchObject({
+      exitCode: 1,
+      stderr:
+        'fanfare: There is no app 1 in the store\nIt is configured in the environment (FANFARE_APP_SECRET): see and change it there.\n',
+    });
+    await fanfare(directory.path, ['apps', 'create'], APP);
+    const both = await fanfare(directory.path, ['apps', 'list'], APP);
+    expect(both.stdout).toContain('enabled');
+    expect(both.stdout).toContain(`Configured in ${path}: 7\n`);
+    expect(listed.stdout + shown.stderr + both.stdout).not.toMatch(/hidden|app-secret/);
+  });
+
+  it('have their place in what a server prints when it starts', async () => {
+    using directory = temporaryDirectory({ 'fanfare.yaml': yaml });
+    const environment = { ...FREE_PORTS, ...APP };
+    await using server = await spawnFanfare(['serve'], directory.path, environment);
+    expect(server.output.stdout).toContain(
+      `App 7\n  key     k\n  secret  as configured in ${directory.path}/fanfare.yaml\n`,
+    );
+    expect(server.output.stdout).toContain(
+      'App 1\n  key     app-key\n  secret  as configured in the environment (FANFARE_APP_SECRET)\n',
+    );
   });
 });

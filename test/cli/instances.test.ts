@@ -148,6 +148,7 @@ describe('fanfare instances', () => {
     const both = (await show(directory.path, id, '--secret')).secretKeys;
     expect(both).toEqual([old, expect.stringMatching(/^[0-9A-F]{64}$/)]);
     expect(rotated.stdout).toContain(both[1] ?? '');
+    expect(rotated.stdout).not.toContain(old);
 
     expect(await rotate('--remove', old.slice(0, 7))).toMatchObject({ exitCode: 1 });
     expect(await rotate('--remove', 'F'.repeat(64))).toMatchObject({

@@ -16,20 +16,34 @@ export interface NewInstance {
   readonly web: { readonly vapidPublicKey: string } | undefined;
 }
 
-/** The command that shows the secret of an app. */
-export function appSecretCommand(id: string): string {
-  return `${ownCommand()} apps show ${id} --secret`;
+/** A command of this program that uses the configuration file of the server. `file`: what `--config` named. */
+export function commandHere(words: string, file: string | undefined): string {
+  if (file === undefined) return `${ownCommand()} ${words}`;
+  const quoted = /^[\w./-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`;
+  return `${ownCommand()} ${words} --config ${quoted}`;
 }
 
-/** The command that shows the secret key of an instance. */
-export function instanceSecretCommand(id: string): string {
-  return `${ownCommand()} instances show ${id} --secret`;
+/** The words of the command that shows the secret of an app. */
+export function appSecretWords(id: string): string {
+  return `apps show ${id} --secret`;
+}
+
+/** The words of the command that shows the secret key of an instance. */
+export function instanceSecretWords(id: string): string {
+  return `instances show ${id} --secret`;
+}
+
+interface StepsOptions {
+  /** Whether a person reads the output. */
+  readonly isSeen: boolean;
+  /** What `--config` named. */
+  readonly configFile: string | undefined;
 }
 
 /** Code to paste into a page and a backend to see a first event arrive. */
 export function appSteps(
   app: NewApp,
-  { channels, isSeen }: { readonly channels: ListenerAddress; readonly isSeen: boolean },
+  { channels, isSeen, configFile }: StepsOptions & { readonly channels: ListenerAddress },
 ): string[] {
   const { key = '', secret: found = '' } = app.keys[0] ?? {};
   const secret = isSeen ? found : 'SECRET';
@@ -41,7 +55,7 @@ export function appSteps(
     '',
     `  app id  ${app.id}`,
     `  key     ${key}`,
-    `  secret  ${isSeen ? secret : appSecretCommand(app.id)}`,
+    `  secret  ${isSeen ? secret : commandHere(appSecretWords(app.id), configFile)}`,
     '',
     'In a page:',
     '',
@@ -75,10 +89,10 @@ export function instanceSteps(
     push,
     publicUrl,
     isSeen,
-  }: {
+    configFile,
+  }: StepsOptions & {
     readonly push: ListenerAddress;
     readonly publicUrl: string | null;
-    readonly isSeen: boolean;
   },
 ): string[] {
   const [found = ''] = secretKeys;
@@ -89,7 +103,7 @@ export function instanceSteps(
     `One push instance was created in the store.${isSeen ? ' Its secret key is printed only this once.' : ''}`,
     '',
     `  instance id       ${id}`,
-    `  secret key        ${isSeen ? secretKey : instanceSecretCommand(id)}`,
+    `  secret key        ${isSeen ? secretKey : commandHere(instanceSecretWords(id), configFile)}`,
     ...(web === undefined ? [] : [`  VAPID public key  ${web.vapidPublicKey}`]),
     '',
     'In a page that gets notifications, at https:// or on localhost:',
@@ -120,7 +134,7 @@ export function instanceSteps(
     '',
     'Browser push services get your contact address. Before others use this server, set yours:',
     '',
-    `  ${ownCommand()} instances change ${id} --vapid-subject mailto:YOU@YOUR-DOMAIN`,
+    `  ${commandHere(`instances change ${id} --vapid-subject mailto:YOU@YOUR-DOMAIN`, configFile)}`,
     '',
   ];
 }

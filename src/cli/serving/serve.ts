@@ -1,3 +1,4 @@
+import { hasOwnStore } from '../../config/settings/own-store.ts';
 import { type FanfareServer, startServer } from '../../node/server.ts';
 import { StartFailed } from '../../node/start-failed.ts';
 import { firstFault } from '../../node/uncaught.ts';
@@ -5,7 +6,7 @@ import { messageOf } from '../../runtime/error-code.ts';
 import type { Invocation } from '../invocation.ts';
 import { CONFIG_OPTION, JSON_OPTION, noOperand, type Option } from '../options.ts';
 import { type ExitCode, UsageError } from '../output.ts';
-import { readConfig } from '../read-config.ts';
+import { readConfig, readWholeConfig } from '../read-config.ts';
 import { type ServiceManager, serviceManager } from './service-manager.ts';
 import { onReload, stopSignal } from './signals.ts';
 import { started } from './started.ts';
@@ -25,8 +26,9 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
   const { given, output } = invocation;
   noOperand(given);
   if (given.has('secret') && !given.has('json')) throw new UsageError('--secret needs --json');
-  const config = readConfig(invocation);
-  if (config === undefined) return 2;
+  const loaded = readWholeConfig(invocation);
+  if (loaded === undefined) return 2;
+  const { config, tenants } = loaded;
   // Before anything starts: an early signal must not leave half a server behind.
   const signals = stopSignal();
   let reloadServer: (() => void) | undefined;
@@ -52,9 +54,17 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     // Only for a person: output that goes elsewhere is often stored, and read by others.
     const isSeen = Boolean(process.stdout.isTTY);
     const logInToken = isSeen ? server.logInToken : undefined;
-    const { publicUrl } = config.push;
-    const hasDashboard = config.dashboard.enabled;
-    output.print(welcome(server, { publicUrl, hasDashboard, logInToken, isSeen }));
+    output.print(
+      welcome(server, {
+        publicUrl: config.push.publicUrl,
+        hasDashboard: config.dashboard.enabled,
+        isStoreOwn: hasOwnStore(config),
+        tenants,
+        configFile: given.value('config'),
+        logInToken,
+        isSeen,
+      }),
+    );
   }
   manager.notify('ready');
 

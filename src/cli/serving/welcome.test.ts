@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { type WelcomeServer, welcome } from './welcome.ts';
+import { type WelcomeOptions, type WelcomeServer, welcome } from './welcome.ts';
 
 const address = (host: string, port: number, tls = false) => ({ host, port, tls });
 
@@ -27,7 +27,15 @@ function server(more: Partial<WelcomeServer> = {}): WelcomeServer {
   };
 }
 
-const WELCOME = { publicUrl: null, hasDashboard: true, logInToken: undefined, isSeen: true };
+const WELCOME: WelcomeOptions = {
+  publicUrl: null,
+  hasDashboard: true,
+  isStoreOwn: false,
+  tenants: { app: new Map(), instance: new Map() },
+  configFile: undefined,
+  logInToken: undefined,
+  isSeen: true,
+};
 
 /** The lines below a line, up to the next one that is not indented. */
 function below(heading: string, printed: string): string {
@@ -64,6 +72,33 @@ describe('the welcome of a later start', () => {
       'Dashboard http://127.0.0.1:6003/dashboard#token=T\n          logs you in, once, within 10 minutes',
     );
     expect(welcome(server(), { ...options, hasDashboard: false })).not.toContain('ashboard');
+  });
+
+  it('says where the configuration has secrets, which no command shows', () => {
+    const tenants = {
+      app: new Map([['17', 'the environment (FANFARE_APP_SECRET)']]),
+      instance: new Map([[instance.id, 'conf/fanfare.yaml']]),
+    };
+    const text = welcome(server(), { ...WELCOME, tenants });
+    expect(text).toContain('  secret  as configured in the environment (FANFARE_APP_SECRET)\n');
+    expect(text).toContain('  secret key  as configured in conf/fanfare.yaml\n');
+    expect(text).not.toContain('apps show');
+    expect(text).not.toContain('instances show');
+  });
+
+  it('prints commands that use the same configuration file', () => {
+    const options = { ...WELCOME, configFile: 'conf/fanfare.yaml' };
+    const text = welcome(server({ adminPassword: 'file' }), options);
+    expect(text).toContain('apps show 17 --secret --config conf/fanfare.yaml\n');
+    expect(text).toContain(`instances show ${instance.id} --secret --config conf/fanfare.yaml\n`);
+    expect(text).toContain('npx fanfare admin password --config conf/fanfare.yaml\n');
+    const none = server({ apps: [], instances: [] });
+    expect(welcome(none, { ...options, configFile: "it's.yaml" })).toContain(
+      "apps create --name NAME --config 'it'\\''s.yaml'\n",
+    );
+    expect(welcome(none, { ...options, isStoreOwn: true })).toContain(
+      'There is no app. Add one to channels.apps in the configuration.\n',
+    );
   });
 
   it('prints how to create an app and an instance if there is none', () => {

@@ -1,11 +1,12 @@
-import { ownCommand } from '../../config/environment/own-command.ts';
+import type { TenantPlaces } from '../../config/tenant-places.ts';
 import type { AdminPasswordSource, ListenerAddress } from '../../node/link/messages.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import { ownAddress, urlOf } from '../own-address.ts';
 import {
-  appSecretCommand,
+  appSecretWords,
   appSteps,
-  instanceSecretCommand,
+  commandHere,
+  instanceSecretWords,
   instanceSteps,
   type NewApp,
   type NewInstance,
@@ -40,6 +41,12 @@ export interface WelcomeOptions {
   /** The configured URL of the push listener for browsers. */
   readonly publicUrl: string | null;
   readonly hasDashboard: boolean;
+  /** Whether nothing may be created in the store, because other servers do not see it. */
+  readonly isStoreOwn: boolean;
+  /** Where the configuration defines apps and instances. */
+  readonly tenants: TenantPlaces;
+  /** What `--config` named. Commands need it, too. */
+  readonly configFile: string | undefined;
   /** Makes the address of the dashboard a link that logs in; `undefined` if nobody may see it. */
   readonly logInToken: string | undefined;
   /** Whether a person reads the output. Output that goes elsewhere is often stored, and read by others. */
@@ -55,7 +62,9 @@ export function welcome(server: WelcomeServer, options: WelcomeOptions): string 
     `Channels  ${urlOf(channels)}   WebSocket clients and the HTTP API${threads === 1 ? '' : `, on ${threads} threads`}`,
     `Push      ${urlOf(push)}   devices, and backends that publish`,
     `Admin     ${urlOf(admin)}   /healthz, /readyz, /metrics and /api/v1`,
-    ...(adminPassword === 'file' ? [`          password: ${ownCommand()} admin password`] : []),
+    ...(adminPassword === 'file'
+      ? [`          password: ${commandHere('admin password', options.configFile)}`]
+      : []),
     ...(options.hasDashboard ? describeDashboard(admin, options.logInToken) : []),
   ].join('\n');
 }
@@ -70,33 +79,50 @@ function describeDashboard(admin: ListenerAddress, logInToken: string | undefine
       ];
 }
 
-function describeApps({ apps, createdApp, channels }: WelcomeServer, { isSeen }: WelcomeOptions) {
+function describeApps(server: WelcomeServer, options: WelcomeOptions): string[] {
+  const { apps, createdApp, channels } = server;
   const created = apps.find(({ id }) => id === createdApp);
-  if (created !== undefined) return appSteps(created, { channels, isSeen });
-  if (apps.length === 0) {
-    return [`There is no app. Create one: ${ownCommand()} apps create --name NAME`, ''];
-  }
+  if (created !== undefined) return appSteps(created, { ...options, channels });
+  if (apps.length === 0) return describeNone('app', options);
   return apps.flatMap(({ id, name, enabled, keys }) => [
     printable(`App ${id}${name === '' ? '' : ` (${name})`}${enabled ? '' : ', disabled'}`),
     `  key     ${keys[0]?.key ?? '(none)'}`,
-    `  secret  ${appSecretCommand(id)}`,
+    `  secret  ${whereSecretIs(options.tenants.app.get(id), appSecretWords(id), options)}`,
     '',
   ]);
 }
 
-function describeInstances(server: WelcomeServer, { publicUrl, isSeen }: WelcomeOptions) {
+function describeInstances(server: WelcomeServer, options: WelcomeOptions): string[] {
   const { instances, createdInstance, push } = server;
   const created = instances.find(({ id }) => id === createdInstance);
-  if (created !== undefined) return instanceSteps(created, { push, publicUrl, isSeen });
-  if (instances.length === 0) {
-    return [
-      `There is no push instance. Create one: ${ownCommand()} instances create --name NAME`,
-      '',
-    ];
-  }
+  if (created !== undefined) return instanceSteps(created, { ...options, push });
+  if (instances.length === 0) return describeNone('push instance', options);
   return instances.flatMap(({ id, name }) => [
     printable(`Instance ${id}${name === '' ? '' : ` (${name})`}`),
-    `  secret key  ${instanceSecretCommand(id)}`,
+    `  secret key  ${whereSecretIs(options.tenants.instance.get(id), instanceSecretWords(id), options)}`,
     '',
   ]);
+}
+
+/** Commands show the secrets of the store only. */
+function whereSecretIs(
+  place: string | undefined,
+  words: string,
+  { configFile }: WelcomeOptions,
+): string {
+  return place === undefined
+    ? commandHere(words, configFile)
+    : printable(`as configured in ${place}`);
+}
+
+function describeNone(
+  noun: 'app' | 'push instance',
+  { configFile, isStoreOwn }: WelcomeOptions,
+): string[] {
+  const [setting, group] =
+    noun === 'app' ? ['channels.apps', 'apps'] : ['push.instances', 'instances'];
+  const how = isStoreOwn
+    ? `Add one to ${setting} in the configuration.`
+    : `Create one: ${commandHere(`${group} create --name NAME`, configFile)}`;
+  return [`There is no ${noun}. ${how}`, ''];
 }

@@ -2,10 +2,16 @@ import { hasOwnStore } from '../../config/settings/own-store.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import { AppStore, type StoredApp } from '../../stores/tenants/app-store.ts';
 import { AppAdmin } from '../../tenants/manage-apps.ts';
-import { printList, printResult } from '../invocation.ts';
+import { printResult } from '../invocation.ts';
 import type { ExitCode } from '../output.ts';
 import { shownSettings } from '../shown-settings.ts';
-import { noTenantId, type TenantCall, type TenantCommands, tenantId } from './tenant-command.ts';
+import {
+  noTenantId,
+  printTenants,
+  type TenantCall,
+  type TenantCommands,
+  tenantId,
+} from './tenant-command.ts';
 
 type Call = TenantCall<AppAdmin>;
 
@@ -22,19 +28,19 @@ export const appCommands: TenantCommands<AppAdmin> = {
 };
 
 export async function listApps(call: Call): Promise<ExitCode> {
-  return printList(call, await call.admin.storedTenants(), {
-    json: (app) => shownApp(app, false),
+  return printTenants(call, await call.admin.storedTenants(), {
+    noun: 'app',
+    json: (app) => shownApp(app, 'none'),
     line: ({ id, enabled, keys, name }) =>
       printable(
         `${id}  ${enabled ? 'enabled ' : 'disabled'}  ${keys.map(({ key }) => key).join(' ')}  ${name}`,
       ),
-    none: 'The store has no app. Create one: fanfare apps create',
   });
 }
 
 export async function showApp(call: Call): Promise<ExitCode> {
   const app = await call.admin.stored(tenantId(call, 'app'));
-  return printApp(call, app, { withSecrets: call.given.has('secret') });
+  return printApp(call, app, { secrets: call.given.has('secret') ? 'all' : 'none' });
 }
 
 export async function createApp(call: Call): Promise<ExitCode> {
@@ -44,7 +50,7 @@ export async function createApp(call: Call): Promise<ExitCode> {
   if (given.has('client-events')) settings['clientEvents'] = true;
   if (given.has('subscription-counts')) settings['subscriptionCounts'] = true;
   const id = await admin.create({ name: given.value('name'), settings });
-  return printApp(call, await admin.stored(id), { withSecrets: true });
+  return printApp(call, await admin.stored(id), { secrets: 'all' });
 }
 
 export async function rotateApp(call: Call): Promise<ExitCode> {
@@ -53,13 +59,13 @@ export async function rotateApp(call: Call): Promise<ExitCode> {
   const removed = given.value('remove');
   if (removed !== undefined) {
     await admin.removeKey(id, removed);
-    return printApp(call, await admin.stored(id), { withSecrets: false });
+    return printApp(call, await admin.stored(id), { secrets: 'none' });
   }
-  await admin.addKey(id);
+  const added = await admin.addKey(id);
   const app = await admin.stored(id);
   const oldest = app.keys[0]?.key ?? 'KEY';
   return printApp(call, app, {
-    withSecrets: true,
+    secrets: added,
     hint: `All keys are valid. When the old one is no longer used: fanfare apps rotate ${id} --remove ${oldest}`,
   });
 }
@@ -81,30 +87,36 @@ async function setEnabled(call: Call, enabled: boolean): Promise<ExitCode> {
   return printResult(call, { json: { id, enabled }, text });
 }
 
-/** Secrets are shown only on request. */
-function shownApp(app: StoredApp, withSecrets: boolean): object {
-  if (withSecrets) return app;
-  const keys = app.keys.map(({ key }) => ({ key }));
+/** Which secrets are shown: all, none, or that of one key. */
+type ShownSecrets = 'all' | 'none' | { readonly key: string };
+
+function isShown(key: string, secrets: ShownSecrets): boolean {
+  return typeof secrets === 'string' ? secrets === 'all' : secrets.key === key;
+}
+
+function shownApp(app: StoredApp, secrets: ShownSecrets): object {
+  if (secrets === 'all') return app;
+  const keys = app.keys.map((pair) => (isShown(pair.key, secrets) ? pair : { key: pair.key }));
   return { ...app, keys, settings: shownSettings(app.settings) };
 }
 
 interface AppOutput {
-  readonly withSecrets: boolean;
+  readonly secrets: ShownSecrets;
   /** What to do next, for people. */
   readonly hint?: string;
 }
 
-function printApp(call: Call, app: StoredApp, { withSecrets, hint }: AppOutput): ExitCode {
+function printApp(call: Call, app: StoredApp, { secrets, hint }: AppOutput): ExitCode {
   const { id, name, enabled, keys } = app;
-  const settings = withSecrets ? app.settings : shownSettings(app.settings);
+  const settings = secrets === 'all' ? app.settings : shownSettings(app.settings);
   const lines = [
     printable(`App ${id}${name === '' ? '' : ` (${name})`}${enabled ? '' : ', disabled'}`),
     ...keys.flatMap(({ key, secret }) => [
       `  key     ${key}`,
-      `  secret  ${withSecrets ? secret : '(shown with --secret)'}`,
+      `  secret  ${isShown(key, secrets) ? secret : '(see: apps show --secret)'}`,
     ]),
     ...Object.entries(settings).map(([setting, value]) => `  ${setting}  ${JSON.stringify(value)}`),
     ...(hint === undefined ? [] : [hint]),
   ];
-  return printResult(call, { json: shownApp(app, withSecrets), text: lines.join('\n') });
+  return printResult(call, { json: shownApp(app, secrets), text: lines.join('\n') });
 }

@@ -4,11 +4,17 @@ import { secretKeyName } from '../../config/settings/secret-key-name.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';
 import { InstanceAdmin } from '../../tenants/manage-instances.ts';
-import { countOf, fail, printList, printResult } from '../invocation.ts';
+import { countOf, fail, printResult } from '../invocation.ts';
 import type { Arguments, Option } from '../options.ts';
 import { type ExitCode, UsageError } from '../output.ts';
 import { printInstance, shownInstance, vapidOf } from './shown-instance.ts';
-import { noTenantId, type TenantCall, type TenantCommands, tenantId } from './tenant-command.ts';
+import {
+  noTenantId,
+  printTenants,
+  type TenantCall,
+  type TenantCommands,
+  tenantId,
+} from './tenant-command.ts';
 
 type Call = TenantCall<InstanceAdmin>;
 
@@ -39,11 +45,11 @@ export const instanceCommands: TenantCommands<InstanceAdmin> = {
 };
 
 export async function listInstances(call: Call): Promise<ExitCode> {
-  return printList(call, await call.admin.storedTenants(), {
+  return printTenants(call, await call.admin.storedTenants(), {
+    noun: 'instance',
     json: (instance) => shownInstance(instance, 'none'),
     line: ({ id, secretKeys, name }) =>
       printable(`${id}  ${secretKeys.map(secretKeyName).join(' ')}  ${name}`),
-    none: 'The store has no instance. Create one: fanfare instances create',
   });
 }
 
@@ -97,12 +103,12 @@ export async function rotateInstance(call: Call): Promise<ExitCode> {
     await admin.removeKey(id, removed);
     return printInstance(call, await admin.stored(id), { secrets: 'none' });
   }
-  await admin.addKey(id);
+  const added = await admin.addKey(id);
   const instance = await admin.stored(id);
   const [oldest = ''] = instance.secretKeys;
   const name = secretKeyName(oldest).replace('…', '') || 'KEY';
   return printInstance(call, instance, {
-    secrets: 'keys',
+    secrets: { key: added },
     hints: [
       `All secret keys are valid. When the old one is no longer used: fanfare instances rotate ${id} --remove ${name}`,
       'From then on, user tokens that were signed with it are refused.',

@@ -6,8 +6,14 @@ import { type Invocation, printResult } from '../invocation.ts';
 import type { ExitCode } from '../output.ts';
 import { shownSettings } from '../shown-settings.ts';
 
-/** Which secrets of an instance are shown: none, the secret keys, or the VAPID private key as well. */
-export type ShownSecrets = 'none' | 'keys' | 'all';
+/** Which secrets of an instance are shown: none, one secret key, all of these, or the VAPID private key as well. */
+export type ShownSecrets = 'none' | { readonly key: string } | 'keys' | 'all';
+
+/** A secret key, or its name. */
+function shownKey(secret: string, secrets: ShownSecrets): string {
+  const isShown = typeof secrets === 'string' ? secrets !== 'none' : secrets.key === secret;
+  return isShown ? secret : secretKeyName(secret);
+}
 
 /** An instance as JSON. */
 export function shownInstance(instance: StoredInstance, secrets: ShownSecrets): object {
@@ -15,7 +21,7 @@ export function shownInstance(instance: StoredInstance, secrets: ShownSecrets): 
   return {
     id,
     name,
-    secretKeys: secrets === 'none' ? secretKeys.map(secretKeyName) : secretKeys,
+    secretKeys: secretKeys.map((secret) => shownKey(secret, secrets)),
     settings: settingsFor(settings, secrets),
   };
 }
@@ -52,8 +58,9 @@ export function printInstance(
   const lines = [
     printable(`Instance ${id}${name === '' ? '' : ` (${name})`}`),
     ...secretKeys.map((secret) => {
-      const shown = secrets === 'none' ? `${secretKeyName(secret)} (shown with --secret)` : secret;
-      return `  secret key         ${shown}`;
+      const shown = shownKey(secret, secrets);
+      const hint = shown === secret ? '' : ' (see: instances show --secret)';
+      return `  secret key         ${shown}${hint}`;
     }),
     ...(vapid === undefined
       ? []

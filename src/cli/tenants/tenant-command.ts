@@ -1,14 +1,17 @@
 import type { Config } from '../../config/schema.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import { type Database, openDatabase } from '../../stores/database/database.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
-import { fail, type Invocation } from '../invocation.ts';
+import { fail, type Invocation, printList } from '../invocation.ts';
 import { noOperand, onlyOperand } from '../options.ts';
 import type { ExitCode } from '../output.ts';
-import { readConfig } from '../read-config.ts';
+import { readWholeConfig } from '../read-config.ts';
 
 /** One call of a command that manages tenants. */
 export interface TenantCall<Admin> extends Invocation {
   readonly admin: Admin;
+  /** Where the configuration defines tenants of this kind, by their ids. These are not in the store. */
+  readonly places: ReadonlyMap<string, string>;
 }
 
 export interface TenantCommands<Admin> {
@@ -25,20 +28,54 @@ export function tenantCommand<Admin>(
   action: (call: TenantCall<Admin>) => Promise<ExitCode>,
 ) {
   return async (invocation: Invocation): Promise<ExitCode> => {
-    const config = readConfig(invocation);
-    if (config === undefined) return 2;
+    const loaded = readWholeConfig(invocation);
+    if (loaded === undefined) return 2;
+    const { config } = loaded;
+    const places = loaded.tenants[noun];
     await using database = await openDatabase(config.store.url);
     try {
-      return await action({ ...invocation, admin: adminOf(database, config) });
+      return await action({ ...invocation, admin: adminOf(database, config), places });
     } catch (error) {
       if (!(error instanceof OperationRefused)) throw error;
+      if (error.status !== 404) return fail(invocation, error.message);
+      const [id = ''] = invocation.given.operands;
+      const place = places.get(id) ?? places.get(id.toLowerCase());
       const hint =
-        error.status === 404
-          ? `\nSee: fanfare ${noun}s list. It leaves out ${noun}s of the configuration, which are changed there.`
-          : '';
-      return fail(invocation, `${error.message}${hint}`);
+        place === undefined
+          ? `See: fanfare ${noun}s list`
+          : `It is configured in ${place}: see and change it there.`;
+      return fail(
+        invocation,
+        `${error.message}${place === undefined ? '' : ' in the store'}\n${hint}`,
+      );
     }
   };
+}
+
+/** Prints the tenants of the store, one line for each, and where the configuration defines others. */
+export function printTenants<Item>(
+  call: Pick<TenantCall<unknown>, 'given' | 'output' | 'places'>,
+  items: readonly Item[],
+  {
+    noun,
+    ...shown
+  }: {
+    readonly noun: 'app' | 'instance';
+    readonly json: (item: Item) => unknown;
+    readonly line: (item: Item) => string;
+  },
+): ExitCode {
+  const idsOf = Map.groupBy(call.places, ([, place]) => place);
+  const configured = [...idsOf].map(
+    ([place, found]) => `Configured in ${place}: ${found.map(([id]) => id).join(' ')}`,
+  );
+  const none = `The store has no ${noun}.`;
+  const create = `${none} Create one: fanfare ${noun}s create`;
+  return printList(call, items, {
+    ...shown,
+    none: configured.length === 0 ? create : none,
+    after: configured.map(printable),
+  });
 }
 
 /** The id of the tenant that a command is for. Throws `UsageError`. */
