@@ -9,7 +9,7 @@ import type { Hub } from './hub.ts';
 import type { Transition } from './lifecycle/transition.ts';
 import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
 import { WebhookEvents } from './lifecycle/webhook-events.ts';
-import type { AskReport } from './live/ask.ts';
+import type { AskMessage } from './live/ask.ts';
 import { AskedConnections } from './live/asked-connections.ts';
 import type {
   Audience,
@@ -332,8 +332,8 @@ export interface FakeHub extends Hub {
   readonly memory: MemoryEngine;
   /** The webhook events. */
   readonly reported: AppWebhookEvent[];
-  /** What its connections have answered to asks. */
-  readonly reports: AskReport[];
+  /** The messages about asks that the loop has sent. */
+  readonly askMessages: AskMessage[];
   /** The events of apps with push rules. */
   readonly notedForRules: RuleEvent[];
   readonly counted: string[];
@@ -358,7 +358,7 @@ export function hubWith(engine?: LateEngine): FakeHub {
   const webhooks = new WebhookEvents({ clock, usage, sink });
   const sessions = new UserSessions();
   const members = new MemberSessions();
-  const reports: AskReport[] = [];
+  const askMessages: AskMessage[] = [];
   const asked = new AskedConnections({
     sessions,
     members,
@@ -366,7 +366,8 @@ export function hubWith(engine?: LateEngine): FakeHub {
       session.peer.send(`{"event":"probe","data":${number}}`);
       return 'pong';
     },
-    report: (_origin, report) => void reports.push(report),
+    loop: 'here',
+    send: (_loop, message) => void askMessages.push(message),
     timers: clock,
   });
   const memory = new MemoryEngine({
@@ -399,7 +400,7 @@ export function hubWith(engine?: LateEngine): FakeHub {
     sessions,
     members,
     asked,
-    reports,
+    askMessages,
     reported,
     counted,
     logged,

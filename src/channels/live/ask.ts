@@ -8,8 +8,13 @@ export interface Ask {
   readonly origin: string;
   /** How long an answer counts. Milliseconds. */
   readonly waitMs: number;
-  /** The limit of connections to ask per user and loop. */
+  /** The limit of connections to ask of each user, on all loops together. */
   readonly connectionsMax: number;
+  /**
+   * How many of these each loop asks at once. It reports the others, and the origin divides what is left among the loops.
+   * `undefined`: the origin is a server of an older release, and each loop asks `connectionsMax`.
+   */
+  readonly atOnce?: number | undefined;
   readonly userIds: AskedUsers;
   /** The event was sent before: only the question is sent to the loops. */
   readonly isAlone?: true;
@@ -21,19 +26,43 @@ export type AskedUsers = readonly string[] | 'signed-in';
 /** A report of a loop to the origin of an ask. */
 export type AskReport =
   /**
-   * How many connections each user has on this loop, not counting away ones. Users without any are left out. Sent
+   * How many connections of each user this loop has asked, not counting away ones. Users without any are left out. Sent
    * once.
    */
   | {
       readonly what: 'asked';
       readonly attempt: number;
-      readonly connections: readonly (readonly [userId: string, connections: number])[];
+      readonly connections: CountsOfUsers;
+      readonly others?: OtherConnections | undefined;
     }
   /** The first answer of a connection of the user on this loop. */
   | { readonly what: 'answered'; readonly attempt: number; readonly userId: string };
 
-/** Sends a report to the origin of an ask. The report may be lost: the user then counts as silent. */
-export type SendReport = (origin: string, report: AskReport) => void;
+/** Numbers of connections by user. */
+export type CountsOfUsers = readonly (readonly [userId: string, connections: number])[];
+
+/** The connections of a loop that it has not asked yet. */
+export interface OtherConnections {
+  /** The name of the loop. */
+  readonly loop: string;
+  readonly connections: CountsOfUsers;
+}
+
+/** Tells a loop to ask more of its connections. */
+export interface AskMore {
+  readonly what: 'more';
+  readonly attempt: number;
+  readonly origin: string;
+  readonly waitMs: number;
+  readonly appId: string;
+  readonly channel: string;
+  readonly connections: CountsOfUsers;
+}
+
+/** A message about an ask between two loops. It may be lost: users without an answer count as silent. */
+export type AskMessage = AskReport | AskMore;
+
+export type SendAskMessage = (loop: string, message: AskMessage) => void;
 
 /** An event for users, and how long their connections have to answer. */
 export interface LiveEvent {

@@ -5,7 +5,7 @@ import type { Topic } from '../event.ts';
 import type { MemberSessions } from '../subscribing/member-sessions.ts';
 import type { Session } from '../subscribing/session.ts';
 import type { UserSessions } from '../users/user-sessions.ts';
-import type { Ask, SendReport } from './ask.ts';
+import type { Ask, AskMore, CountsOfUsers, SendAskMessage } from './ask.ts';
 
 /**
  * How a connection answers a probe. `pong`: by a WebSocket pong with the number. A number: by the last of that many
@@ -17,18 +17,20 @@ export type ExpectedAnswer = 'pong' | number | undefined;
 export type Probe = (session: Session, number: number) => ExpectedAnswer;
 
 export interface AskedConnectionsOptions {
+  /** The name of this loop, for the origins of asks. */
+  readonly loop: string;
   /** Signed-in connections. */
   readonly sessions: Pick<UserSessions, 'of' | 'usersOf'>;
   /** Members of presence channels, who may not be signed in. */
   readonly members: Pick<MemberSessions, 'of'>;
   readonly probe: Probe;
-  readonly report: SendReport;
+  readonly send: SendAskMessage;
   readonly timers: Timers;
 }
 
 /** An answer that a connection owes. */
 interface Pending {
-  readonly ask: Ask;
+  readonly ask: Pick<Ask, 'attempt' | 'origin'>;
   readonly userId: string;
   readonly number: number;
   readonly untilMs: number;
@@ -36,16 +38,27 @@ interface Pending {
   pongsLeft: number;
 }
 
-/** The users of one ask whose connections are being asked. */
-interface Asking {
-  readonly app: App;
+/** The channel of an ask, on this loop. */
+interface Place {
+  readonly app: Pick<App, 'id'>;
   readonly channel: ChannelText;
+}
+
+/** The users of one ask whose connections are being asked. */
+interface Asking extends Place {
   readonly ask: Ask;
   readonly untilMs: number;
   readonly userIds: readonly string[];
   readonly from: number;
-  /** Of those users. */
-  readonly connections: (readonly [userId: string, connections: number])[];
+  /** Of those users: the connections that were asked, and the others. */
+  readonly asked: [userId: string, connections: number][];
+  readonly others: [userId: string, connections: number][];
+}
+
+/** More connections to ask, by user. */
+interface AskingMore extends Place, Pick<Pending, 'ask' | 'untilMs'> {
+  readonly connections: CountsOfUsers;
+  readonly from: number;
 }
 
 /** The limit of users whose connections are asked in one turn of the loop. */
@@ -85,39 +98,62 @@ export class AskedConnections {
   ask(app: App, channel: ChannelText, ask: Ask): void {
     const untilMs = this.options.timers.now() + ask.waitMs;
     const userIds = this.usersOf(app, channel, ask);
-    this.askSome({ app, channel, ask, untilMs, userIds, from: 0, connections: [] });
+    this.askSome({ app, channel, ask, untilMs, userIds, from: 0, asked: [], others: [] });
+  }
+
+  /** Asks more of the connections. Which ones were asked before shows in what they owe. */
+  askMore({ appId, channel, attempt, origin, waitMs, connections }: AskMore): void {
+    const untilMs = this.options.timers.now() + waitMs;
+    const place = { app: { id: appId }, channel: channel as ChannelText };
+    this.askMoreOfSome({ ...place, ask: { attempt, origin }, untilMs, connections, from: 0 });
   }
 
   /** One slice per turn, so that a thousand users do not delay the loop. */
   private askSome(asking: Asking): void {
-    const { app, channel, ask, untilMs, userIds, from, connections } = asking;
-    const { report, timers } = this.options;
+    const { ask, untilMs, userIds, from, asked, others } = asking;
+    const { loop, send, timers } = this.options;
     const until = from + USERS_AT_ONCE;
+    const atOnce = ask.atOnce ?? ask.connectionsMax;
     for (const userId of userIds.slice(from, until)) {
-      const asked = this.askUser({ app, channel, userId }, { ask, userId, untilMs });
-      if (asked > 0) connections.push([userId, asked]);
+      const counted = this.counted(asking, userId).take(ask.connectionsMax).toArray();
+      const some = counted.slice(0, atOnce);
+      for (const session of some) this.probe(session, { ask, userId, untilMs });
+      if (some.length > 0) asked.push([userId, some.length]);
+      if (counted.length > atOnce) others.push([userId, counted.length - atOnce]);
     }
-    if (until < userIds.length) timers.after(0, () => this.askSome({ ...asking, from: until }));
-    else report(ask.origin, { what: 'asked', attempt: ask.attempt, connections });
+    if (until < userIds.length) {
+      timers.after(0, () => this.askSome({ ...asking, from: until }));
+      return;
+    }
+    const report = { what: 'asked', attempt: ask.attempt, connections: asked } as const;
+    const isAll = others.length === 0;
+    send(ask.origin, isAll ? report : { ...report, others: { loop, connections: others } });
   }
 
-  /** Returns how many connections were asked. */
-  private askUser(
-    { app, channel, userId }: Pick<Asking, 'app' | 'channel'> & { readonly userId: string },
-    pending: Pick<Pending, 'ask' | 'userId' | 'untilMs'>,
-  ): number {
-    let asked = 0;
-    for (const session of this.connectionsOf(app, channel, userId)) {
-      if (asked === pending.ask.connectionsMax) break;
-      if (!this.counts(session, channel)) continue;
-      asked++;
-      this.probe(session, pending);
+  private askMoreOfSome(asking: AskingMore): void {
+    const { ask, untilMs, connections, from } = asking;
+    const until = from + USERS_AT_ONCE;
+    for (const [userId, wanted] of connections.slice(from, until)) {
+      const left = this.counted(asking, userId).filter((session) => !this.owes(session, ask));
+      for (const session of left.take(wanted)) this.probe(session, { ask, userId, untilMs });
     }
-    return asked;
+    if (until >= connections.length) return;
+    this.options.timers.after(0, () => this.askMoreOfSome({ ...asking, from: until }));
+  }
+
+  private owes(session: Session, { attempt, origin }: Pending['ask']): boolean {
+    const pending = this.pending.get(session) ?? [];
+    return pending.some(({ ask }) => ask.attempt === attempt && ask.origin === origin);
+  }
+
+  /** The connections of a user that count, the newest first. */
+  private counted(place: Place, userId: string): IteratorObject<Session> {
+    const all = this.connectionsOf(place, userId).values();
+    return all.filter((session) => this.counts(session, place.channel));
   }
 
   /** The connections of a user, the newest first: an older one may be dead without the server knowing it. */
-  private connectionsOf(app: App, channel: ChannelText, userId: string): readonly Session[] {
+  private connectionsOf({ app, channel }: Place, userId: string): readonly Session[] {
     const { sessions, members } = this.options;
     const topic: Topic = `${app.id}/${channel}`;
     const joined = members.of(topic, userId).filter(({ user }) => user?.id !== userId);
@@ -127,7 +163,7 @@ export class AskedConnections {
 
   /** Reports that no connection on this loop is in the channel of an ask. */
   nobody({ origin, attempt }: Ask): void {
-    this.options.report(origin, { what: 'asked', attempt, connections: [] });
+    this.options.send(origin, { what: 'asked', attempt, connections: [] });
   }
 
   /**
@@ -193,7 +229,7 @@ export class AskedConnections {
   private answered(session: Session, answered: readonly Pending[]): void {
     this.keep(session, (one) => !answered.includes(one));
     for (const { ask, userId } of answered) {
-      this.options.report(ask.origin, { what: 'answered', attempt: ask.attempt, userId });
+      this.options.send(ask.origin, { what: 'answered', attempt: ask.attempt, userId });
     }
   }
 

@@ -1,7 +1,9 @@
 import { expect, it } from 'bun:test';
 import type { App } from '../app.ts';
+import type { ChannelText } from '../channel-name.ts';
 import { appWith, channelName, hubWith, sessionOf, subscriptionTo } from '../hub.fixture.ts';
-import type { AskedUsers } from './ask.ts';
+import type { Publication } from '../ports.ts';
+import type { AskedUsers, AskMessage } from './ask.ts';
 import { LiveAsks } from './live-asks.ts';
 
 const WAIT_MS = 4_000;
@@ -9,7 +11,8 @@ const WAIT_MS = 4_000;
 /** An app with users who are connected, and what asks them. */
 function scene(app: App = appWith()) {
   const hub = hubWith();
-  const asks = new LiveAsks({ hub, origin: 'here', timers: hub.clock });
+  const send = (_loop: string, message: AskMessage) => void hub.askMessages.push(message);
+  const asks = new LiveAsks({ hub, origin: 'here', send, timers: hub.clock });
   let connections = 0;
   return {
     hub,
@@ -58,11 +61,19 @@ function scene(app: App = appWith()) {
       this.delivers();
       return answer;
     },
-    /** What connections have reported arrives. */
+    /** What the loop has sent to itself arrives. */
     delivers() {
-      for (const report of hub.reports.splice(0)) asks.take(report);
+      for (let message = hub.askMessages.shift(); message; message = hub.askMessages.shift()) {
+        if (message.what === 'more') hub.asked.askMore(message);
+        else asks.take(message);
+      }
     },
   };
+}
+
+/** An authority whose three loops have the channel of an event. */
+function publishesToThree({ sentTo }: Publication): undefined {
+  sentTo?.(3);
 }
 
 /** The number of the last probe that a connection was sent. */
@@ -145,6 +156,66 @@ it('sends the event once to a channel, and asks 20 connections of a user at most
     ],
   });
   expect(on.hub.audience.sent.map(({ topic }) => topic)).toEqual(['app/private-room' as never]);
+});
+
+it('asks two connections of a user at once, and no more if one of them answers before all loops have reported', async () => {
+  const on = scene();
+  const all = Array.from({ length: 5 }, () => on.connects('ann'));
+  const event = { name: 'e', data: '', channel: undefined, userIds: ['ann'], waitMs: WAIT_MS };
+  const answer = on.asks.ask(appWith(), event);
+  const newest = all[4];
+  if (newest !== undefined) on.hub.asked.pong(newest, lastProbe(newest));
+  const [report, answered] = on.hub.askMessages.splice(0);
+  for (const one of [answered, report])
+    if (one !== undefined && one.what !== 'more') on.asks.take(one);
+  on.delivers();
+  expect(await answer).toMatchObject({ users: [{ state: 'reached', connections: 2 }] });
+  expect(all.map(({ peer }) => peer.frames.length)).toEqual([0, 0, 0, 1, 1]);
+});
+
+it('divides the connections that may still be asked among the loops', async () => {
+  const on = scene();
+  on.connects('ann');
+  const sent: (readonly [loop: string, message: AskMessage])[] = [];
+  const asks = new LiveAsks({
+    hub: { ...on.hub, authority: { ...on.hub.authority, publish: publishesToThree } },
+    origin: 'here',
+    send: (...message) => void sent.push(message),
+    timers: on.hub.clock,
+  });
+  const event = { name: 'e', data: '', channel: undefined, userIds: ['ann'], waitMs: WAIT_MS };
+  const answer = asks.ask(appWith(), event);
+  for (const [loop, connections] of [
+    ['a', 18],
+    ['b', 3],
+    ['c', 18],
+  ] as const) {
+    const others = { loop, connections: [['ann', connections]] } as const;
+    asks.take({ what: 'asked', attempt: 1, connections: [['ann', 2]], others });
+  }
+  const place = { attempt: 1, origin: 'here', appId: 'app', channel: '#server-to-user-ann' };
+  const more = (count: number) => ({
+    what: 'more',
+    ...place,
+    waitMs: WAIT_MS,
+    connections: [['ann', count]],
+  });
+  expect(sent as unknown).toEqual([
+    ['b', more(3)],
+    ['a', more(6)],
+    ['c', more(5)],
+  ]);
+  on.hub.clock.advance(WAIT_MS);
+  expect(await answer).toMatchObject({ users: [{ state: 'silent', connections: 20 }] });
+});
+
+it('asks all connections at once for a server of the previous release, which divides nothing', () => {
+  const { hub, connects } = scene();
+  const all = Array.from({ length: 5 }, () => connects('ann'));
+  const ask = { attempt: 1, origin: 'old', waitMs: WAIT_MS, connectionsMax: 4, userIds: ['ann'] };
+  hub.asked.ask(appWith(), '#server-to-user-ann' as ChannelText, ask);
+  expect(all.map(({ peer }) => peer.frames.length)).toEqual([0, 1, 1, 1, 1]);
+  expect(hub.askMessages).toEqual([{ what: 'asked', attempt: 1, connections: [['ann', 4]] }]);
 });
 
 it('counts a pong as the answer to all pings before it, as clients may answer the last one only', async () => {
@@ -253,7 +324,7 @@ it('reports a user as silent, not absent, if some loop has not reported', async 
   const event = { name: 'e', data: '', channel: undefined, userIds: ['ann'], waitMs: WAIT_MS };
   const answer = on.asks.ask(appWith(), event);
   // The report is lost.
-  on.hub.reports.splice(0);
+  on.hub.askMessages.splice(0);
   on.hub.clock.advance(WAIT_MS);
   expect(await answer).toMatchObject({ users: [{ userId: 'ann', state: 'silent' }] });
 });

@@ -8,12 +8,21 @@ import type { Hub } from '../hub.ts';
 import { type MaybePromise, recover } from '../maybe-promise.ts';
 import { publish } from '../publish.ts';
 import { userChannel } from '../users/sign-in.ts';
-import type { Ask, AskedUsers, AskReport, LiveAnswer, LiveEvent, LiveUser } from './ask.ts';
+import type {
+  Ask,
+  AskedUsers,
+  AskReport,
+  LiveAnswer,
+  LiveEvent,
+  LiveUser,
+  SendAskMessage,
+} from './ask.ts';
 
 export interface LiveAsksOptions {
   readonly hub: Pick<Hub, 'authority' | 'meter' | 'usage' | 'ruleEvents'>;
   /** The name of this loop, for the answers of others. */
   readonly origin: string;
+  readonly send: SendAskMessage;
   /** A monotonic clock. */
   readonly timers: Timers;
 }
@@ -21,6 +30,12 @@ export interface LiveAsksOptions {
 /** The limits of connections to ask: of one user, and for all users of one event. */
 const CONNECTIONS_OF_USER_MAX = 20;
 const CONNECTIONS_MAX = 10_000;
+
+/**
+ * How many connections of a user each loop asks at once. More wait until all loops have reported what they have: few users
+ * have more on one loop, and most of these have answered by then.
+ */
+const AT_ONCE = 2;
 
 /** The limits of users that all loops and that one loop may name, if every signed-in user is asked. */
 const NAMED_USERS_MAX = 10_000;
@@ -42,12 +57,24 @@ function unknownUser(): Known {
 
 /** An event for some users. */
 interface Attempt {
+  readonly number: number;
   readonly group: Group;
+  readonly appId: string;
+  readonly channel: string;
   readonly userIds: AskedUsers;
   /** The number of loops that the event was sent to; `undefined`: not known yet. */
   loops: number | undefined;
   /** The loops that have reported how many connections they asked. */
   reports: number;
+  /** The connections that were not asked at once. */
+  readonly others: Others[];
+}
+
+/** The connections of a user that a loop has not asked at once. */
+interface Others {
+  readonly loop: string;
+  readonly userId: string;
+  readonly connections: number;
 }
 
 /** All asks for one `LiveEvent`. */
@@ -55,6 +82,9 @@ interface Group {
   readonly users: Map<string, Known>;
   readonly attempts: number[];
   readonly startedAtMs: number;
+  readonly waitMs: number;
+  /** The limit of connections to ask of each user. */
+  readonly connectionsMax: number;
   /** The number of undecided users. */
   open: number;
   /** Some loops have not named yet whom they ask. */
@@ -84,10 +114,14 @@ export class LiveAsks {
     if (!isSent && !hub.usage.take(app, targets.length)) return { skipped: 'over-quota' };
     const { promise, resolve } = Promise.withResolvers<void>();
     const named = event.userIds === 'signed-in' ? [] : event.userIds;
+    const users = event.userIds === 'signed-in' ? NAMED_BY_LOOP_MAX : named.length;
+    const perUser = Math.floor(CONNECTIONS_MAX / Math.max(1, users));
     const group: Group = {
       users: new Map(named.map((userId) => [userId, unknownUser()])),
       attempts: [],
       startedAtMs: timers.now(),
+      waitMs: event.waitMs,
+      connectionsMax: Math.max(1, Math.min(CONNECTIONS_OF_USER_MAX, perUser)),
       open: named.length,
       // Their loops will name them.
       isGrowing: event.userIds === 'signed-in',
@@ -123,6 +157,10 @@ export class LiveAsks {
       const known = this.known(attempt, userId);
       if (known !== undefined) known.connections += connections;
     }
+    const { loop = '', connections: others = [] } = report.others ?? {};
+    for (const [userId, connections] of others) {
+      attempt.others.push({ loop, userId, connections });
+    }
     attempt.reports++;
     this.check(attempt);
   }
@@ -148,18 +186,20 @@ export class LiveAsks {
   }): void {
     const { app, event, group, targets, from } = sending;
     const until = from + USERS_AT_ONCE;
-    const { waitMs } = event;
-    const users = event.userIds === 'signed-in' ? NAMED_BY_LOOP_MAX : group.users.size;
-    const perUser = Math.floor(CONNECTIONS_MAX / Math.max(1, users));
-    const connectionsMax = Math.max(1, Math.min(CONNECTIONS_OF_USER_MAX, perUser));
+    const { waitMs, connectionsMax } = group;
+    const atOnce = Math.min(AT_ONCE, connectionsMax);
     for (const { channel, userIds } of targets.slice(from, until)) {
       const number = ++this.numbers;
-      const attempt: Attempt = { group, userIds, loops: undefined, reports: 0 };
+      const attempt: Attempt = {
+        ...{ number, group, userIds, appId: app.id, channel: channel.text },
+        ...{ loops: undefined, reports: 0, others: [] },
+      };
       this.attempts.set(number, attempt);
       group.attempts.push(number);
       const { origin } = this.options;
       const alone = event.isSent === true ? { isAlone: true as const } : {};
-      const ask: Ask = { attempt: number, origin, waitMs, connectionsMax, userIds, ...alone };
+      const limits = { connectionsMax, atOnce };
+      const ask: Ask = { attempt: number, origin, waitMs, ...limits, userIds, ...alone };
       this.send({ app, event, channel, attempt, ask });
     }
     if (until >= targets.length) return;
@@ -206,12 +246,36 @@ export class LiveAsks {
     if (group.open === 0) group.end();
   }
 
-  /** Decides who is absent, once all loops have reported. */
-  private check({ group, loops, reports, userIds }: Attempt): void {
+  /** Decides who is absent, once all loops have reported, and has more connections asked of those who have not answered. */
+  private check(attempt: Attempt): void {
+    const { group, loops, reports, userIds } = attempt;
     if (loops === undefined || reports < loops) return;
     this.grown(group);
+    this.askMore(attempt);
     for (const userId of userIds === 'signed-in' ? [] : userIds) {
       if (group.users.get(userId)?.connections === 0) this.decide(group, userId, 'absent');
+    }
+  }
+
+  /** Divides the connections that may still be asked of each user equally among the loops that have some. */
+  private askMore({ number, group, appId, channel, others }: Attempt): void {
+    const byLoop = new Map<string, [userId: string, connections: number][]>();
+    for (const [userId, ofUser] of Map.groupBy(others.splice(0), (one) => one.userId)) {
+      const known = group.users.get(userId);
+      if (known?.state !== 'open') continue;
+      let loopsLeft = ofUser.length;
+      for (const { loop, connections } of ofUser.sort((a, b) => a.connections - b.connections)) {
+        const left = group.connectionsMax - known.connections;
+        const share = Math.min(connections, Math.ceil(left / loopsLeft--));
+        if (share <= 0) break;
+        known.connections += share;
+        byLoop.getOrInsertComputed(loop, () => []).push([userId, share]);
+      }
+    }
+    const { origin, send, timers } = this.options;
+    const waitMs = Math.ceil(group.startedAtMs + group.waitMs - timers.now());
+    for (const [loop, connections] of byLoop) {
+      send(loop, { what: 'more', attempt: number, origin, waitMs, appId, channel, connections });
     }
   }
 

@@ -1,23 +1,40 @@
 import { parseJsonObject } from '../../runtime/json-object.ts';
 import { Unreadable } from '../../runtime/unreadable.ts';
-import type { Ask, AskedUsers, AskReport } from './ask.ts';
+import type { Ask, AskedUsers, AskMessage, CountsOfUsers, OtherConnections } from './ask.ts';
 
 /** Reads an ask of another server. Throws `Unreadable`. */
 export function readAsk(text: string): Ask {
-  const { attempt, origin, waitMs, connectionsMax, userIds, isAlone } = parseJsonObject(text) ?? {};
+  const json = parseJsonObject(text) ?? {};
+  const { attempt, origin, waitMs, connectionsMax, atOnce, userIds, isAlone } = json;
   if (!isCount(attempt) || typeof origin !== 'string') throw unreadable('an ask');
   if (!isCount(waitMs) || !isCount(connectionsMax) || !isUsers(userIds)) throw unreadable('an ask');
-  const ask = { attempt, origin, waitMs, connectionsMax, userIds };
+  if (atOnce !== undefined && !isCount(atOnce)) throw unreadable('an ask');
+  const ask = { attempt, origin, waitMs, connectionsMax, atOnce, userIds };
   return isAlone === true ? { ...ask, isAlone } : ask;
 }
 
-/** Reads a report of another server. Throws `Unreadable`. */
-export function readAskReport(text: string): AskReport {
-  const { what, attempt, connections, userId } = parseJsonObject(text) ?? {};
-  if (!isCount(attempt)) throw unreadable('a report');
+/** Reads a message of another server about an ask. Throws `Unreadable`. */
+export function readAskMessage(text: string): AskMessage {
+  const json = parseJsonObject(text) ?? {};
+  const { what, attempt, connections, userId } = json;
+  if (!isCount(attempt)) throw unreadable('a message about an ask');
   if (what === 'answered' && typeof userId === 'string') return { what, attempt, userId };
-  if (what === 'asked' && isCounts(connections)) return { what, attempt, connections };
-  throw unreadable('a report');
+  if (what === 'asked' && isCounts(connections)) {
+    return { what, attempt, connections, others: readOthers(json['others']) };
+  }
+  const { origin, waitMs, appId, channel } = json;
+  const isAddressed = typeof origin === 'string' && typeof appId === 'string' && isCount(waitMs);
+  if (what === 'more' && isAddressed && typeof channel === 'string' && isCounts(connections)) {
+    return { what, attempt, origin, waitMs, appId, channel, connections };
+  }
+  throw unreadable('a message about an ask');
+}
+
+function readOthers(value: unknown): OtherConnections | undefined {
+  if (value === undefined) return undefined;
+  const { loop, connections } = Object(value);
+  if (typeof loop === 'string' && isCounts(connections)) return { loop, connections };
+  throw unreadable('a message about an ask');
 }
 
 function isCount(value: unknown): value is number {
@@ -29,7 +46,7 @@ function isUsers(value: unknown): value is AskedUsers {
   return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
-function isCounts(value: unknown): value is readonly (readonly [string, number])[] {
+function isCounts(value: unknown): value is CountsOfUsers {
   const isPair = (one: unknown) =>
     Array.isArray(one) && typeof one[0] === 'string' && isCount(one[1]);
   return Array.isArray(value) && value.every(isPair);

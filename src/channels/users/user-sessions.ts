@@ -26,7 +26,7 @@ export class UserSessions {
   }
 
   /** Returns a copy, so that sessions may be ended during the iteration. */
-  of(app: App, userId: string): readonly Session[] {
+  of(app: Pick<App, 'id'>, userId: string): readonly Session[] {
     return [...(this.byApp.get(app.id)?.get(userId) ?? [])];
   }
 

@@ -2,7 +2,7 @@ import type { ChannelPage, ChannelQuery, LiveFigures, ReachedChannel } from '../
 import type { App } from '../../channels/app.ts';
 import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
-import type { AskReport, LiveAnswer, LiveEvent } from '../../channels/live/ask.ts';
+import type { AskMessage, LiveAnswer, LiveEvent } from '../../channels/live/ask.ts';
 import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
 import type { ProblemGroup } from '../../channels/problems/problem-book.ts';
 import type { RuleEvent } from '../../channels/push-rules/push-rule.ts';
@@ -124,12 +124,12 @@ export type LoopPorts = readonly (MessagePort | undefined)[];
 /** From one realtime loop to another. */
 export type LoopMessage =
   /** A message between the engines of two loops. Only these messages are arrays. */
-  EngineMessage | UsageMessage | SessionLinkMessage | LiveReportMessage;
+  EngineMessage | UsageMessage | SessionLinkMessage | LiveAskMessage;
 
-/** Answers of connections to an ask of the other loop. */
-export interface LiveReportMessage {
-  readonly type: 'live-report';
-  readonly report: AskReport;
+/** About an ask of this loop or the other one. */
+export interface LiveAskMessage {
+  readonly type: 'live-ask';
+  readonly message: AskMessage;
 }
 
 /** What the loop has taken from quotas and rates since its last message. */

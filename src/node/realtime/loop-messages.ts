@@ -25,7 +25,7 @@ export function receiveFromLoops(links: LoopLinks, receivers: LoopReceivers): vo
   const take = (from: number, message: LoopMessage) => {
     if (isOfEngine(message)) engine.threads?.receive(from, message);
     else if (message.type === 'session') sessions.receive(from, message);
-    else if (message.type === 'live-report') live.take(message.report);
+    else if (message.type === 'live-ask') live.take(message.message);
     else exchange?.receive(message, apps, usage);
   };
   links.receive((from, messages) => {

@@ -47,7 +47,7 @@ interface PushOptions {
 }
 
 /** The `push` of a configuration with both instances, without a rate of publishes. */
-function pushSettings({ instance, neighbour, push }: PushOptions = {}): object {
+export function pushSettings({ instance, neighbour, push }: PushOptions = {}): object {
   const limits = { publishesPerSecond: 0 };
   return {
     host: '127.0.0.1',

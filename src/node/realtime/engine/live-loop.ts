@@ -1,8 +1,8 @@
 import type { Hub } from '../../../channels/hub.ts';
-import type { Ask, AskReport } from '../../../channels/live/ask.ts';
+import type { Ask, AskMessage, SendAskMessage } from '../../../channels/live/ask.ts';
 import { AskedConnections, type Probe } from '../../../channels/live/asked-connections.ts';
 import { LiveAsks } from '../../../channels/live/live-asks.ts';
-import { readAskReport } from '../../../channels/live/read-ask.ts';
+import { readAskMessage } from '../../../channels/live/read-ask.ts';
 import type { MemberSessions } from '../../../channels/subscribing/member-sessions.ts';
 import type { UserSessions } from '../../../channels/users/user-sessions.ts';
 import type { LoopBus } from '../../../engines/redis/loop-bus.ts';
@@ -37,26 +37,30 @@ export class LiveLoop {
       members,
       probe,
       timers,
-      report: (origin, report) => this.report(origin, report),
+      loop: this.origin,
+      send: (loop, message) => this.send(loop, message),
     });
-    if (bus !== undefined) bus.onReport = (text) => this.take(readAskReport(text));
+    if (bus !== undefined) bus.onReport = (text) => this.take(readAskMessage(text));
   }
 
   /** Makes the object that asks. Called once, when the hub exists. */
   openAsks(hub: Hub): LiveAsks {
-    this.asks = new LiveAsks({ hub, origin: this.origin, timers: this.options.timers });
+    const { timers } = this.options;
+    const send: SendAskMessage = (loop, message) => this.send(loop, message);
+    this.asks = new LiveAsks({ hub, origin: this.origin, send, timers });
     return this.asks;
   }
 
-  /** Handles a report of another loop. */
-  take(report: AskReport): void {
-    this.asks?.take(report);
+  /** Handles a message of another loop. */
+  take(message: AskMessage): void {
+    if (message.what === 'more') this.asked.askMore(message);
+    else this.asks?.take(message);
   }
 
-  private report(origin: string, report: AskReport): void {
+  private send(loop: string, message: AskMessage): void {
     const { links, bus } = this.options;
-    if (origin === this.origin) this.take(report);
-    else if (bus !== undefined) bus.report(origin, JSON.stringify(report));
-    else links.send(Number(origin), { type: 'live-report', report });
+    if (loop === this.origin) this.take(message);
+    else if (bus !== undefined) bus.report(loop, JSON.stringify(message));
+    else links.send(Number(loop), { type: 'live-ask', message });
   }
 }
