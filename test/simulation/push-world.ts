@@ -315,6 +315,7 @@ export class PushWorld {
   private instanceOf(instance: number, life: LifeState): DeliveredInstance {
     return {
       id: `instance-${instance}`,
+      retryMs: 72 * 3_600_000,
       gateways: this.gateways.of(instance, life.number, () => isLiving(life)),
     };
   }

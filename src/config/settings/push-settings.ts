@@ -204,6 +204,11 @@ export const instanceSettings = z
           268_435_456,
           'Bytes in the bodies of unfinished publishes, at least 512 each. More publishes are refused with 429',
         ),
+        retryHours: wholeNumber(
+          { min: 1, max: 672 },
+          72,
+          'Hours after which a notification is not tried any more, whatever its time to live. They count from when the publish was due.',
+        ),
         deviceRequestsPerSecond: limit(
           5_000,
           'Requests per second of all devices. The burst is 60 s worth. More are refused with 429',

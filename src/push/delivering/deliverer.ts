@@ -189,7 +189,8 @@ export class Deliverer {
   useGateways(): void {
     for (const dispatcher of this.dispatchers.values()) {
       const instance = this.ports.instances.byNumber(dispatcher.instance);
-      if (instance !== undefined) dispatcher.use(gatewayOf(instance, dispatcher.platform));
+      if (instance === undefined) continue;
+      dispatcher.use(gatewayOf(instance, dispatcher.platform), instance.retryMs);
     }
   }
 
@@ -247,7 +248,7 @@ export class Deliverer {
     const gateway = gatewayOf(instance, platform);
     const known = this.dispatchers.get(name);
     if (known !== undefined) {
-      known.use(gateway);
+      known.use(gateway, instance.retryMs);
       return known;
     }
     const { timers, random, notices, rates = gatewayRates } = this.ports;
@@ -255,6 +256,7 @@ export class Deliverer {
       instance: number,
       instanceId: instance.id,
       gateway,
+      retryMs: instance.retryMs,
       rate: rates[platform],
       limits: this.limits,
       timers,

@@ -5,7 +5,13 @@ import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/de
 import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
 import type { Gateway, Outcome } from '../gateway.ts';
 import { type DeviceId, type Platform, platforms } from '../model/device.ts';
-import type { NewPublish, PlatformCounts, PublishId, PublishTarget } from '../model/publish.ts';
+import type {
+  NewPublish,
+  PlatformCounts,
+  PublishId,
+  PublishStatus,
+  PublishTarget,
+} from '../model/publish.ts';
 import { deliveryLimits } from './limits.ts';
 import { Pipeline } from './pipeline.ts';
 import type { DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
@@ -51,6 +57,7 @@ export class PipelineScene {
   readonly inFlightMax = new Map<string, number>();
   atOnce = 1_000;
   limits = deliveryLimits;
+  retryMs = 72 * 3_600_000;
   /** What gateways answer, and whether the store fails. */
   answer: (send: SceneSend) => Answer | Outcome = () => accepted;
   isStoreAway = false;
@@ -76,6 +83,7 @@ export class PipelineScene {
     const has = (platform: Platform) => given.includes(platform);
     this.instances.set(instance, {
       id: `instance-${instance}`,
+      retryMs: this.retryMs,
       gateways: {
         apns: has('apns') ? this.gateway(instance, 'apns') : undefined,
         fcm: has('fcm') ? this.gateway(instance, 'fcm') : undefined,
@@ -233,6 +241,13 @@ export class PipelineScene {
     const status = await this.publishes.status(of);
     const counts = Object.entries<number>({ ...(status?.platforms[platform] as PlatformCounts) });
     return { state: status?.state, ...Object.fromEntries(counts.filter(([, count]) => count > 0)) };
+  }
+
+  /** Why devices will not get a publish. */
+  async reasons(id: PublishId): Promise<PublishStatus['reasons'] | undefined> {
+    const kept = this.publishes.all().find(({ publish }) => publish.id === id);
+    const of = { instance: kept?.publish.instance ?? 0, id, nowMs: this.time.now() };
+    return (await this.publishes.status(of))?.reasons;
   }
 
   /** The number of stored retries. */

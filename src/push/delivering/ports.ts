@@ -20,6 +20,8 @@ export interface DeliveredInstance {
    * The configured gateways. A changed credential is a new object; what was learned about the old one is forgotten.
    */
   readonly gateways: GatewayOf;
+  /** For how long a notification is tried after it was due. */
+  readonly retryMs: number;
 }
 
 export interface DeliveredInstances {

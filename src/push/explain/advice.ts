@@ -42,6 +42,13 @@ export function adviceOn({ platform, reason, words, device }: Given): Advice {
   const known = knownMeaning(platform, reason);
   const meaning = { ...known, ...(device === undefined ? {} : known?.[device]) };
   const code = reason === '' ? '' : ` (${reason})`;
+  if (meaning.hasCause === true && words !== '') {
+    const cause = adviceOn({ platform, reason: words, words: '' });
+    return {
+      why: `${meaning.why}${code}. The last cause: ${cause.why}`,
+      advice: cause.advice ?? meaning.advice,
+    };
+  }
   const quoted = words === '' || meaning.saysAll === true ? '' : `. The gateway said: "${words}"`;
   return {
     why: `${meaning.why ?? 'the gateway gave a reason that this server does not know'}${code}${quoted}`,

@@ -349,6 +349,11 @@ describe('what the gateway said', () => {
     const untried = expired({ reason: 'expired', attempts: 0 });
     expect(untried.detail).toStartWith('Its time to live ended before the first attempt: ');
     expect(untried.advice?.match(/time_to_live/g)).toHaveLength(1);
+    const ended = expired({ reason: 'retries-ended', words: 'http-503', attempts: 7 });
+    expect(ended.detail).toStartWith('Given up after 7 attempts: ');
+    expect(ended.detail).toContain('limits.retryHours');
+    expect(ended.detail).toContain('(http-503)');
+    expect(ended.detail).not.toContain('said');
     const held = expired({ reason: 'silence', attempts: 3 });
     expect(held.detail).toStartWith('Its time to live ended after 3 attempts: ');
     expect(held.advice).toMatch(/Check DNS.*time_to_live/);

@@ -1,3 +1,4 @@
+import { RETRIES_ENDED } from '../delivering/routes/lifetime.ts';
 import type { DeviceEvent, DeviceStory } from '../model/delivery.ts';
 import type { Platform } from '../model/device.ts';
 import { adviceOn } from './advice.ts';
@@ -57,6 +58,9 @@ export function gatewayEvent(event: DeviceEvent, story: DeviceStory, nowMs: numb
       const { why, advice } = advise();
       const after =
         attempts === 0 ? ' before the first attempt' : ` after ${attemptsText(attempts)}`;
+      if (reason === RETRIES_ENDED) {
+        return { atMs, what: 'expired', detail: `Given up${after}: ${why}.`, advice };
+      }
       return {
         atMs,
         what: 'expired',

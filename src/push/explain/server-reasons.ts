@@ -8,6 +8,11 @@ export const serverReasons: ReasonMeanings = {
     advice:
       'Give the publish a longer `time_to_live` (fcm, web) or a later `expiration` (apns). If many devices are late, look for paused gateways in the log.',
   },
+  'retries-ended': {
+    why: 'the instance does not try a notification for longer, see `limits.retryHours`',
+    advice: 'Publish it again if it still matters.',
+    hasCause: true,
+  },
   fault: {
     why: 'an internal error of this server',
     advice: 'Look for the error in the log at that time, and report it as a bug.',

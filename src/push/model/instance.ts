@@ -49,6 +49,8 @@ export interface PushInstance {
     readonly backendRequestsPerSecond: number;
     /** The bytes of the bodies of unfinished publishes. */
     readonly pendingPublishBytes: number;
+    /** Hours after which a notification is not tried any more. */
+    readonly retryHours: number;
     /** The sum over all devices and addresses, as in the two below. */
     readonly deviceRequestsPerSecond: number;
     /** Changed rows in the store. */

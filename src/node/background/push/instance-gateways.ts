@@ -23,6 +23,8 @@ import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { LiveInstance } from '../../../tenants/push-instance.ts';
 
+const HOUR_MS = 3_600_000;
+
 /** A gateway setting that cannot be used. The message is for the operator. */
 export interface GatewayFault {
   readonly instance: string;
@@ -113,9 +115,10 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
           );
         }
       };
-      const { apns, fcm, web } = settings;
+      const { apns, fcm, web, limits } = settings;
       instances.set(instance.number, {
         id: instance.id,
+        retryMs: limits.retryHours * HOUR_MS,
         gateways: {
           apns: gatewayOf('apns', apns && (() => this.apnsFrom(instance.id, apns))),
           fcm: gatewayOf('fcm', fcm && (() => this.fcmFrom(instance.id, fcm))),

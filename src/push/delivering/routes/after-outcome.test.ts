@@ -2,14 +2,19 @@ import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import type { Outcome } from '../../gateway.ts';
 import { type Attempt, afterOutcome } from './after-outcome.ts';
+import type { Lifetime } from './lifetime.ts';
 
 const NOW_MS = 1_800_000_000_000;
+
+function lifetimeUntil(endsAtMs: number, endsBy: Lifetime['endsBy'] = 'itself'): Lifetime {
+  return { endsAtMs, firstTryUntilMs: endsAtMs, endsBy };
+}
 
 function after(outcome: Outcome, more: Partial<Attempt> = {}) {
   return afterOutcome(outcome, {
     attempts: 1,
     nowMs: NOW_MS,
-    endsAtMs: NOW_MS + 3_600_000,
+    lifetime: lifetimeUntil(NOW_MS + 3_600_000),
     seenAtMs: NOW_MS - 1_000,
     wasAccepted: true,
     isBoundToKey: true,
@@ -43,9 +48,18 @@ describe('after an attempt', () => {
 
   it('one whose retry would come after its time to live has expired', () => {
     const expired = { what: 'expired', reason: 'busy', words: '' } as const;
-    expect(after(tryAgain(), { endsAtMs: NOW_MS + 1_000 })).toEqual(expired);
+    expect(after(tryAgain(), { lifetime: lifetimeUntil(NOW_MS + 1_000) })).toEqual(expired);
     expect(after(tryAgain(3_600_000))).toEqual(expired);
-    expect(after(tryAgain(), { endsAtMs: NOW_MS + 1_001 }).what).toBe('retry');
+    expect(after(tryAgain(), { lifetime: lifetimeUntil(NOW_MS + 1_001) }).what).toBe('retry');
+  });
+
+  it('one whose retry would come after the time for retries has expired for that, and the cause is known', () => {
+    const lifetime = lifetimeUntil(NOW_MS + 1_000, 'retries');
+    expect(after(tryAgain(), { lifetime })).toEqual({
+      what: 'expired',
+      reason: 'retries-ended',
+      words: 'busy',
+    });
   });
 
   it('one with a dead token is pruned', () => {
@@ -122,7 +136,8 @@ describe('after an attempt', () => {
         fc.double({ min: 0, max: 0.99, noNaN: true }),
         (attempts, afterMs, leftMs, random) => {
           const endsAtMs = NOW_MS + leftMs;
-          const next = after(tryAgain(afterMs), { attempts, endsAtMs, random: () => random });
+          const lifetime = lifetimeUntil(endsAtMs);
+          const next = after(tryAgain(afterMs), { attempts, lifetime, random: () => random });
           if (next.what !== 'retry') return next.what === 'expired';
           return next.dueAtMs < endsAtMs && next.dueAtMs >= NOW_MS + Math.max(1_000, afterMs ?? 0);
         },

@@ -1,5 +1,6 @@
 import type { Outcome } from '../../gateway.ts';
 import { backOffMs } from './back-off.ts';
+import { expiredOf, type Lifetime } from './lifetime.ts';
 
 /** Where the same credential was accepted for other devices. If it was, a failure is probably the device's own. */
 export type OthersAccepted =
@@ -15,8 +16,8 @@ export interface Attempt {
   /** With this one. */
   readonly attempts: number;
   readonly nowMs: number;
-  /** When the notification's time to live has run out. */
-  readonly endsAtMs: number;
+  /** Of the notification. */
+  readonly lifetime: Lifetime;
   /** When the device last registered, or changed its token, user or metadata. */
   readonly seenAtMs: number;
   /** Whether the device was ever accepted. */
@@ -112,13 +113,13 @@ function afterRefusedKey(
 }
 
 function tryAgain(
-  { attempts, nowMs, endsAtMs, random }: Attempt,
+  { attempts, nowMs, lifetime, random }: Attempt,
   reason: string,
   words: string,
   afterMs: number | undefined,
 ): After {
   const dueAtMs = nowMs + backOffMs(attempts, afterMs, random());
-  return dueAtMs < endsAtMs
+  return dueAtMs < lifetime.endsAtMs
     ? { what: 'retry', dueAtMs, reason, words }
-    : { what: 'expired', reason, words };
+    : expiredOf(lifetime, { reason, words });
 }

@@ -12,6 +12,8 @@ import { settleDevice } from './devices/device-result.ts';
 import { returnLater } from './devices/returning-devices.ts';
 import { TrustedDevices } from './devices/trusted-devices.ts';
 import { endpointOrigin } from './endpoint-origin.ts';
+import { expiredOf } from './lifetime.ts';
+import { isOfConnection, isOfGateway, waitsForCircuit } from './outcome-kinds.ts';
 import { type AnyGateway, PreparedPublish } from './prepared-publish.ts';
 import { type Route, Slice, type SliceOptions } from './route.ts';
 import { RouteTable } from './route-table.ts';
@@ -31,6 +33,8 @@ export interface DispatcherOptions {
   readonly instance: number;
   readonly instanceId: string;
   readonly gateway: AnyGateway;
+  /** For how long a notification is tried. */
+  readonly retryMs: number;
   /** Most sends per second on one route. */
   readonly rate: number;
   readonly limits: DeliveryLimits;
@@ -54,9 +58,6 @@ const BOUND_TO_KEY: ReadonlySet<Platform> = new Set(['web']);
 const REPORT_MS = 1_000;
 
 const ACCEPTED: After = { what: 'accepted' };
-
-/** The time to live ran out while the device waited. */
-const EXPIRED: After = { what: 'expired', reason: 'expired', words: '' };
 
 /** One send, up to its outcome. */
 interface Send {
@@ -86,6 +87,7 @@ export class Dispatcher {
   private usedAtMs: number;
   private readonly options: DispatcherOptions;
   private gateway: AnyGateway;
+  private retryMs: number;
   private readonly routes: RouteTable;
   private readonly prepared = new Map<number, PreparedPublish>();
   private readonly trusted = new TrustedDevices();
@@ -104,6 +106,7 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     this.options = options;
     this.gateway = options.gateway;
+    this.retryMs = options.retryMs;
     this.instance = options.instance;
     this.platform = options.gateway.platform;
     this.usedAtMs = options.clock.now();
@@ -164,8 +167,12 @@ export class Dispatcher {
     this.setAlarm();
   }
 
-  /** Uses another gateway from now on, and forgets what was learned about the old one and its credential. */
-  use(gateway: AnyGateway): void {
+  /**
+   * Uses another gateway from now on, and forgets what was learned about the old one and its credential. `retryMs` holds
+   * for publishes that are new here.
+   */
+  use(gateway: AnyGateway, retryMs: number): void {
+    this.retryMs = retryMs;
     if (gateway === this.gateway) return;
     this.gateway = gateway;
     this.trusted.clear();
@@ -207,9 +214,9 @@ export class Dispatcher {
     const known = this.prepared.get(publish.number);
     if (known !== undefined) return known;
     const { instanceId } = this.options;
-    const { gateway } = this;
+    const { gateway, retryMs } = this;
     const stored = job.storedPublish;
-    const prepared = new PreparedPublish({ publish, stored, instanceId, gateway });
+    const prepared = new PreparedPublish({ publish, stored, instanceId, gateway, retryMs });
     this.prepared.set(publish.number, prepared);
     return prepared;
   }
@@ -346,9 +353,9 @@ export class Dispatcher {
   /** Settles a device that need not be sent to any more, and returns whether it did. */
   private isOver({ job, prepared }: Slice, recipient: Recipient, wallMs: number): boolean {
     const attempts = job.attemptsOf(recipient);
-    const { endsAtMs, firstTryUntilMs } = prepared.lifetime;
-    if (wallMs >= (attempts === 0 ? firstTryUntilMs : endsAtMs)) {
-      this.settle(job, recipient, attempts, EXPIRED);
+    const { lifetime } = prepared;
+    if (wallMs >= (attempts === 0 ? lifetime.firstTryUntilMs : lifetime.endsAtMs)) {
+      this.settle(job, recipient, attempts, expiredOf(lifetime));
       return true;
     }
     if (prepared.refusal === undefined) return false;
@@ -399,7 +406,7 @@ export class Dispatcher {
     const after = afterOutcome(outcome, {
       attempts,
       nowMs: wallMs,
-      endsAtMs: slice.lifetime.endsAtMs,
+      lifetime: slice.lifetime,
       seenAtMs: recipient.seenAtMs,
       wasAccepted: this.trusted.wasAccepted(recipient),
       isBoundToKey: BOUND_TO_KEY.has(this.platform),
@@ -467,26 +474,4 @@ export class Dispatcher {
 
 function originOf({ recipients }: InFlightJob, place: number): string {
   return endpointOrigin(recipients[place]?.token ?? '');
-}
-
-/** Whether the failure came before any device was named. */
-function isOfConnection(outcome: Outcome): boolean {
-  return 'scope' in outcome && outcome.scope === 'connection';
-}
-
-/** Whether a device has to wait for the circuit. A device with a `Retry-After` waits for its own time instead. */
-function waitsForCircuit(outcome: Outcome, { circuit }: Route): boolean {
-  if (circuit.fault === undefined) return false;
-  if (outcome.result !== 'try-again') return outcome.result === 'not-authorised';
-  return outcome.afterMs === undefined || outcome.scope === 'connection';
-}
-
-type GatewayFailure = Extract<Outcome, { readonly result: 'not-authorised' | 'try-again' }>;
-
-/** Whether an outcome is about the gateway or the credential, and not about one device. */
-function isOfGateway(outcome: Outcome): outcome is GatewayFailure {
-  return (
-    outcome.result === 'not-authorised' ||
-    (outcome.result === 'try-again' && outcome.scope !== 'device')
-  );
 }

@@ -7,7 +7,21 @@ export interface Lifetime {
   readonly endsAtMs: number;
   /** The deadline of the first attempt. */
   readonly firstTryUntilMs: number;
+  /** What ends it: its time to live, or the time for which the instance tries a notification. */
+  readonly endsBy: 'itself' | 'retries';
 }
+
+/** A cause, by its code and perhaps the gateway's own text. */
+interface Cause {
+  readonly reason: string;
+  readonly words: string;
+}
+
+/** The reason of a device whose turn came too late. */
+const EXPIRED: Cause = { reason: 'expired', words: '' };
+
+/** The reason of devices that were tried, or waited, for as long as the instance tries a notification. */
+export const RETRIES_ENDED = 'retries-ended';
 
 /**
  * Without a time to live: the longest time that web push services and FCM keep a message. Source: push protocol,
@@ -18,12 +32,35 @@ const DEFAULT_SECONDS = 28 * 24 * 3600;
 /** A notification with a time to live of 0 gets its first attempt within this time. */
 const AT_ONCE_MS = 60_000;
 
-/** Reads how long the notification of one platform is worth sending, from when the publish was due. */
-export function lifetimeOf(payloads: Payloads, platform: Platform, dueAtMs: number): Lifetime {
+/**
+ * Reads how long the notification of one platform is worth sending, from when the publish was due. It is tried for
+ * `retryMs` at most: otherwise devices that fail for good would keep their publishes open for weeks, and a renewed
+ * credential would bring all notifications of those weeks at once.
+ */
+export function lifetimeOf(
+  payloads: Payloads,
+  platform: Platform,
+  { dueAtMs, retryMs }: { readonly dueAtMs: number; readonly retryMs: number },
+): Lifetime {
   const endsAtMs = endOf(payloads, platform, dueAtMs);
-  return endsAtMs === undefined
-    ? { endsAtMs: dueAtMs, firstTryUntilMs: dueAtMs + AT_ONCE_MS }
-    : { endsAtMs, firstTryUntilMs: endsAtMs };
+  if (endsAtMs === undefined) {
+    return { endsAtMs: dueAtMs, firstTryUntilMs: dueAtMs + AT_ONCE_MS, endsBy: 'itself' };
+  }
+  const lastMs = dueAtMs + retryMs;
+  return lastMs < endsAtMs
+    ? { endsAtMs: lastMs, firstTryUntilMs: lastMs, endsBy: 'retries' }
+    : { endsAtMs, firstTryUntilMs: endsAtMs, endsBy: 'itself' };
+}
+
+/** The result of a device whose notification is not worth sending any more. `cause`: what has delayed it, if known. */
+export function expiredOf(
+  { endsBy }: Lifetime,
+  cause?: Cause,
+): Cause & { readonly what: 'expired' } {
+  // The words of this reason are the code of the cause.
+  return endsBy === 'retries'
+    ? { what: 'expired', reason: RETRIES_ENDED, words: cause?.reason ?? '' }
+    : { what: 'expired', ...(cause ?? EXPIRED) };
 }
 
 /** `undefined`: the time to live is 0. */

@@ -41,6 +41,7 @@ describe('a prepared publish', () => {
       stored: readStoredPublish(publish),
       instanceId: 'instance',
       gateway,
+      retryMs: 3_600_000,
     });
     expect(notifications).toMatchObject([
       {
@@ -61,6 +62,7 @@ describe('a prepared publish', () => {
       stored: readStoredPublish(publish),
       instanceId: 'instance',
       gateway,
+      retryMs: 3_600_000,
     });
     const outcomes: readonly Outcome[] = [
       refused('a'),
@@ -88,6 +90,7 @@ describe('a prepared publish', () => {
       stored: undefined,
       instanceId: 'instance',
       gateway,
+      retryMs: 3_600_000,
     });
     expect(notifications).toEqual([]);
     expect(prepared.refusal).toEqual({ reason: 'publish-unreadable', words: '' });

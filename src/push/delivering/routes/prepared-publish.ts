@@ -18,7 +18,7 @@ export interface RefusedPublish {
 const PUBLISH_UNREADABLE = 'publish-unreadable';
 
 /** The lifetime of a publish that cannot be read. */
-const OVER: Lifetime = { endsAtMs: 0, firstTryUntilMs: Number.POSITIVE_INFINITY };
+const OVER: Lifetime = { endsAtMs: 0, firstTryUntilMs: Number.POSITIVE_INFINITY, endsBy: 'itself' };
 
 export interface PreparedPublishOptions {
   readonly publish: PublishUnderWay;
@@ -26,6 +26,8 @@ export interface PreparedPublishOptions {
   readonly stored: StoredPublish | undefined;
   readonly instanceId: string;
   readonly gateway: AnyGateway;
+  /** For how long a notification is tried. */
+  readonly retryMs: number;
 }
 
 /** A publish as one gateway sends it. What is the same for all devices is made once. */
@@ -42,12 +44,14 @@ export class PreparedPublish {
   private alike = 0;
   private lastReason = '';
 
-  constructor({ publish, stored, instanceId, gateway }: PreparedPublishOptions) {
+  constructor({ publish, stored, instanceId, gateway, retryMs }: PreparedPublishOptions) {
     this.publish = publish;
     this.payloads = stored?.payloads;
     this.instanceId = instanceId;
     this.lifetime =
-      stored === undefined ? OVER : lifetimeOf(stored.payloads, gateway.platform, publish.dueAtMs);
+      stored === undefined
+        ? OVER
+        : lifetimeOf(stored.payloads, gateway.platform, { dueAtMs: publish.dueAtMs, retryMs });
     this.deliver = this.prepareFor(gateway);
   }
 

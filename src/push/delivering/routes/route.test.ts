@@ -36,6 +36,7 @@ function newSlice(route: Route): Slice {
     stored: undefined,
     instanceId: 'instance',
     gateway: noGateways.fcm,
+    retryMs: 3_600_000,
   });
   return new Slice({
     job: new InFlightJob(claim, [], { nowMs: NOW_MS }),

@@ -2,6 +2,7 @@ import type { Recipient } from '../../../model/device.ts';
 import type { InFlightJob } from '../../jobs/in-flight-job.ts';
 import type { After } from '../after-outcome.ts';
 import { backOffMs } from '../back-off.ts';
+import { expiredOf } from '../lifetime.ts';
 import type { Slice } from '../route.ts';
 import { settleDevice } from './device-result.ts';
 
@@ -30,7 +31,7 @@ export function returnLater(slice: Slice, { nowMs, wallMs }: Moment): void {
   const isInTime = lastMs > wallMs + LAST_RETRY_MS;
   for (const recipient of waitingOf(slice)) {
     const dueAtMs = Math.min(wallMs + slice.returnAfterMs(nowMs), lastMs);
-    settle(slice.job, recipient, isInTime ? retry(dueAtMs, why) : { what: 'expired', ...why });
+    settle(slice.job, recipient, isInTime ? retry(dueAtMs, why) : expiredOf(slice.lifetime, why));
   }
 }
 
@@ -61,7 +62,7 @@ export function expireWaiting(slice: Slice, wallMs: number): void {
   if (wallMs < Math.max(endsAtMs, firstTryUntilMs)) return;
   const why = whyWaiting(slice);
   for (const recipient of waitingOf(slice)) {
-    settle(slice.job, recipient, { what: 'expired', ...why });
+    settle(slice.job, recipient, expiredOf(slice.lifetime, why));
   }
 }
 
