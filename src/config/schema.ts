@@ -229,7 +229,7 @@ export const configSchema = z.strictObject({
     .array(addressRange(''))
     .default([])
     .describe(
-      'Addresses and CIDR ranges of proxies in front of this server. Their `X-Forwarded-For` or `Forwarded` header names the client, for limits by address and for the log.',
+      'Addresses and CIDR ranges of proxies in front of this server. Their `X-Forwarded-For` or `Forwarded` header names the client, for limits by address and for the log. What they say of HTTPS counts for the cookie of the dashboard.',
     ),
   stopDelaySeconds: wholeNumber(
     { min: 0, max: SECONDS_MAX },

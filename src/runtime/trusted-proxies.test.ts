@@ -7,6 +7,37 @@ const proxies = new TrustedProxies(['10.0.0.0/8', '192.0.2.7', 'fd00::/8']);
 const clientOf = (peer: string, xForwardedFor?: string, forwarded?: string) =>
   proxies.clientOf(peer, { xForwardedFor, forwarded });
 
+describe('the scheme that the client used', () => {
+  const saysHttps = (peer: string, xForwardedProto?: string, forwarded?: string) =>
+    proxies.saysHttps(peer, { xForwardedProto, forwarded });
+
+  it('is known from a trusted proxy alone', () => {
+    expect(saysHttps('10.0.0.1', 'https')).toBe(true);
+    expect(saysHttps('10.0.0.1', undefined, 'for=1.2.3.4;proto=https')).toBe(true);
+    expect(saysHttps('10.0.0.1', undefined, 'for=1.2.3.4; Proto="HTTPS"')).toBe(true);
+    expect(saysHttps('11.0.0.1', 'https', 'proto=https')).toBe(false);
+    expect(
+      new TrustedProxies([]).saysHttps('10.0.0.1', { xForwardedProto: 'https', forwarded: '' }),
+    ).toBe(false);
+  });
+
+  it('is what that proxy wrote, not what the client sent before', () => {
+    expect(saysHttps('10.0.0.1', 'https, http')).toBe(false);
+    expect(saysHttps('10.0.0.1', 'http,https')).toBe(true);
+    expect(saysHttps('10.0.0.1', undefined, 'proto=https, for=1.2.3.4')).toBe(false);
+    expect(saysHttps('10.0.0.1', undefined, 'proto=https, for=1.2.3.4;proto=http')).toBe(false);
+  });
+
+  it('is not known if the headers disagree, or name none', () => {
+    expect(saysHttps('10.0.0.1', 'http', 'proto=https')).toBe(false);
+    expect(saysHttps('10.0.0.1', 'https', 'proto=http')).toBe(false);
+    expect(saysHttps('10.0.0.1', 'https', 'for=1.2.3.4')).toBe(true);
+    for (const header of [undefined, '', 'wss', 'https://', 'httpshttps']) {
+      expect(saysHttps('10.0.0.1', header)).toBe(false);
+    }
+  });
+});
+
 describe('the client behind a proxy', () => {
   it('is the sender itself if that is no trusted proxy, whatever its headers say', () => {
     expect(clientOf('203.0.113.9', '1.2.3.4')).toBe('203.0.113.9');

@@ -15,6 +15,13 @@ export interface ForwardingHeaders {
   readonly forwarded: string | undefined;
 }
 
+/** The two headers in which a proxy may name the scheme that the client used. */
+export interface SchemeHeaders {
+  readonly xForwardedProto: string | undefined;
+  /** RFC 7239. */
+  readonly forwarded: string | undefined;
+}
+
 /** Entries of one header that are read, from the last one back. Real chains are shorter. */
 const HOPS_MAX = 32;
 
@@ -60,6 +67,17 @@ export class TrustedProxies {
     return named ?? alsoNamed ?? peer;
   }
 
+  /**
+   * Whether the client of a request used TLS, as reported by a trusted proxy. Only the last entry counts, which that
+   * proxy wrote: earlier ones may be the client's. If the two headers disagree, neither counts.
+   */
+  saysHttps(peer: string, { xForwardedProto, forwarded }: SchemeHeaders): boolean {
+    if (this.isEmpty || !this.trusts(peer)) return false;
+    const named = [xForwardedProto?.split(',').at(-1), forwardedProtoOf(forwarded)];
+    const schemes = named.flatMap((scheme) => scheme?.trim().toLowerCase() ?? []);
+    return schemes.length > 0 && schemes.every((scheme) => scheme === 'https');
+  }
+
   /** `undefined` if all are trusted, or the last untrusted entry is no address (`unknown`, an obfuscated name). */
   private lastUntrusted(hops: readonly string[]): string | undefined {
     for (const hop of hops.slice(-HOPS_MAX).toReversed()) {
@@ -80,6 +98,13 @@ function forwardedHopsOf(header: string): readonly string[] {
   return header
     .split(',')
     .map((hop) => /(?:^|;)\s*for\s*=\s*("[^"]*"|[^;\s]*)/i.exec(hop)?.[1] ?? '');
+}
+
+/** The value of `proto` in the last entry of a Forwarded header. */
+function forwardedProtoOf(header: string | undefined): string | undefined {
+  const [, quoted, plain] =
+    /(?:^|;)\s*proto\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(header?.split(',').at(-1) ?? '') ?? [];
+  return quoted ?? plain;
 }
 
 /** The address of one entry in canonical form, without quotes, brackets and port. */

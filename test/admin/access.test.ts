@@ -13,6 +13,14 @@ const bearer = (password: string) => ({
   authorization: `Bearer ${Buffer.from(password).toString('latin1')}`,
 });
 
+/** The name and the rules of a cookie that a browser is told to keep or to forget. */
+function rulesOf(cookie: string): string {
+  const [pair = '', ...rules] = cookie.split('; ');
+  const rule = (name: string) => rules.find((each) => each.startsWith(name));
+  const isForgotten = rules.includes('Max-Age=0') ? 'forgotten' : undefined;
+  return [pair.split('=')[0], rule('Path='), rule('Secure'), isForgotten].filter(Boolean).join(' ');
+}
+
 const apiPaths = ['/apps?secrets=true', '/live', '/openapi.json', '/nowhere', '//nowhere'];
 
 describe('an admin listener with a configured password', () => {
@@ -72,6 +80,16 @@ describe('an admin listener with a configured password', () => {
     expect(status).toBe(200);
     await server.logged(/"Logged in to the dashboard","by":"password","address":"127.0.0.1"/);
     expect(server.output.stdout).not.toContain('/dashboard');
+  });
+
+  it('takes the word of no stranger that a browser came over HTTPS', async () => {
+    for (const headers of [{ 'x-forwarded-proto': 'https' }, { forwarded: 'proto=https' }]) {
+      const { headers: answered } = await admin(server, 'POST', '/session', {
+        headers,
+        body: { password: PASSWORD },
+      });
+      expect(answered.getSetCookie().map(rulesOf)).toEqual(['fanfare Path=/']);
+    }
   });
 
   it('creates no other password, and never logs it', async () => {
@@ -260,6 +278,42 @@ it('an admin listener that others can reach shows only its health without the pa
   }
   expect(await status('127.0.0.1', '/metrics')).toBe(200);
   expect(await status('127.0.0.1', '/api/v1/apps')).toBe(401);
+});
+
+it('a session over HTTPS has a cookie for HTTPS alone, if a trusted proxy ends TLS', async () => {
+  await using server = await startFanfare({
+    config: { admin: { port: 0, password: PASSWORD }, trustedProxies: ['127.0.0.1'] },
+  });
+  const proxied = { 'x-forwarded-for': '203.0.113.7', 'x-forwarded-proto': 'https' };
+  const send = (method: string, headers: Record<string, string>, body?: object) =>
+    admin(server, method, '/session', { headers, ...(body && { body }), anonymous: true });
+  const logIn = async (headers: Record<string, string>) => {
+    const { status, headers: answered } = await send('POST', headers, { password: PASSWORD });
+    expect(status).toBe(200);
+    return answered.getSetCookie();
+  };
+  const [secure = '', ...others] = await logIn(proxied);
+  expect([secure, ...others].map(rulesOf)).toEqual([
+    '__Host-fanfare Path=/ Secure',
+    'fanfare Path=/ forgotten',
+  ]);
+  const cookie = secure.split(';')[0] ?? '';
+  expect((await send('GET', { ...proxied, cookie })).status).toBe(200);
+
+  // A session that began before the proxy said so goes on, and logging out ends it too.
+  const [plain = ''] = await logIn({ ...proxied, 'x-forwarded-proto': 'http' });
+  expect(rulesOf(plain)).toBe('fanfare Path=/');
+  const old = plain.split(';')[0] ?? '';
+  expect((await send('GET', { ...proxied, cookie: old })).status).toBe(200);
+  const out = await send('DELETE', { ...proxied, cookie: `${cookie}; ${old}` });
+  expect(out.headers.getSetCookie().map(rulesOf)).toEqual([
+    '__Host-fanfare Path=/ Secure forgotten',
+    'fanfare Path=/ forgotten',
+  ]);
+
+  // The browser knows best: over HTTP it would take no cookie for HTTPS.
+  const origin = `http://127.0.0.1:${server.adminPort}`;
+  expect((await logIn({ ...proxied, origin })).map(rulesOf)).toEqual(['fanfare Path=/']);
 });
 
 describe('wrong passwords', () => {

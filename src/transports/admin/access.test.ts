@@ -90,7 +90,7 @@ function accessWith({
       return asker ?? denial?.reason;
     },
     /** The cookie of a new session. */
-    cookie: () => sessions.open({ isSecure: false })?.split(';')[0] ?? '',
+    cookie: () => sessions.open({ isSecure: false })[0]?.split(';')[0] ?? '',
     isStillIdentified: (given: Given) => access.isStillIdentified(head(given)),
     hasUntrustedUser: (given: Given) => access.hasUntrustedUser(head(given)),
     logIn: (given: LogIn) => access.checkLogIn(given, access.senderOf(head({}))),

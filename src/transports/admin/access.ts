@@ -116,6 +116,19 @@ export class Access {
     };
   }
 
+  /**
+   * Whether a browser reaches this listener over HTTPS. The origin of its page says so, which only the browser can set.
+   * Without one, a proxy in `trustedProxies` may say so.
+   */
+  isOverHttps(head: RequestHead): boolean {
+    const scheme = /^(https?):/.exec(head.header('origin') ?? '')?.[1];
+    if (scheme !== undefined) return scheme === 'https';
+    return this.options.trustedProxies.saysHttps(head.peer, {
+      xForwardedProto: head.header('x-forwarded-proto'),
+      forwarded: head.header('forwarded'),
+    });
+  }
+
   /** Finds who sent a request, or why it is denied. */
   identify(head: RequestHead, sender: Sender): Identified {
     const denied = this.denyOtherSites(head);

@@ -4,8 +4,11 @@ export interface AdminAnswer {
   readonly contentType: string;
   /** A stream is read as fast as the client reads. */
   readonly body: string | Uint8Array | ReadableStream<Uint8Array>;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, HeaderValue>>;
 }
+
+/** A header, or several of the same name. */
+type HeaderValue = string | string[];
 
 export const TEXT = 'text/plain; charset=utf-8';
 export const JSON_TYPE = 'application/json';
@@ -19,7 +22,11 @@ const HEADERS = {
 };
 
 /** The headers of an answer. */
-export function headersOf({ contentType, body, headers }: AdminAnswer): Record<string, string> {
+export function headersOf({
+  contentType,
+  body,
+  headers,
+}: AdminAnswer): Record<string, HeaderValue> {
   return {
     ...HEADERS,
     ...headers,

@@ -246,7 +246,7 @@ class RequestHandler {
             ? ({ ok: true, value: undefined } as const)
             : await readJson(request);
         if (!body.ok) return refuse(body.status, body.error);
-        const headers: Record<string, string> = {};
+        const headers: { 'set-cookie'?: string[] } = {};
         const session = this.sessionOf({ head, sender }, headers);
         const stream = new AbortController();
         const signal = AbortSignal.any([request.signal, stream.signal]);
@@ -278,13 +278,12 @@ class RequestHandler {
     signal.addEventListener('abort', () => clearInterval(timer), { once: true });
   }
 
-  /** `headers` gets the cookie. */
+  /** `headers` gets the cookies. */
   private sessionOf(
     { head, sender }: { readonly head: RequestHead; readonly sender: Sender },
-    headers: Record<string, string>,
+    headers: { 'set-cookie'?: string[] },
   ): CallSession {
-    // The scheme as the browser sees it, also behind a proxy with TLS.
-    const isSecure = head.header('origin')?.startsWith('https:') === true;
+    const isSecure = this.access.isOverHttps(head);
     return {
       logIn: (given: LogIn) => {
         const denial = this.access.checkLogIn(given, sender);
@@ -292,8 +291,7 @@ class RequestHandler {
           this.reportRefused(denial.reason, { sender, head });
           return denial;
         }
-        const cookie = this.sessions.open({ isSecure });
-        if (cookie !== undefined) headers['set-cookie'] = cookie;
+        headers['set-cookie'] = this.sessions.open({ isSecure });
         this.options.log.info('Logged in to the dashboard', {
           by: 'token' in given ? 'link' : 'password',
           address: sender.address,

@@ -5,7 +5,7 @@ function sessionsWith(path?: string) {
   const clock = { nowMs: Date.parse('2026-11-23T12:00:00Z') };
   let current: string | undefined = 'one';
   const sessions = new Sessions({ password: () => current, path, now: () => clock.nowMs });
-  const cookieOf = (header: string | undefined) => header?.split(';')[0] ?? '';
+  const cookieOf = ([header = '']: readonly string[]) => header.split(';')[0] ?? '';
   return {
     clock,
     sessions,
@@ -39,13 +39,13 @@ describe('a session', () => {
 
   it('is sent to the path of the dashboard alone, if that shares a host with other applications', () => {
     const { sessions, open } = sessionsWith('/realtime/admin');
-    expect(sessions.open({ isSecure: true })).toMatch(
+    expect(sessions.open({ isSecure: true })[0]).toMatch(
       /^__Secure-fanfare=\S+; Path=\/realtime\/admin; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$/,
     );
-    expect(sessions.close({ isSecure: false })).toStartWith('fanfare=; Path=/realtime/admin; ');
+    expect(sessions.close({ isSecure: false })[0]).toStartWith('fanfare=; Path=/realtime/admin; ');
     expect(sessions.isOpen(open(true))).toBe(true);
     const whole = sessionsWith();
-    expect(whole.sessions.open({ isSecure: true })).toMatch(/^__Host-fanfare=\S+; Path=\/; /);
+    expect(whole.sessions.open({ isSecure: true })[0]).toMatch(/^__Host-fanfare=\S+; Path=\/; /);
     expect([sessions.isOpen(whole.open(true)), whole.sessions.isOpen(open(true))]).toEqual([
       false,
       false,
@@ -74,13 +74,22 @@ describe('a session', () => {
 
   it('is kept by browsers from scripts and from other sites, and over HTTPS from other hosts', () => {
     const { sessions } = sessionsWith();
-    expect(sessions.open({ isSecure: true })).toMatch(
+    expect(sessions.open({ isSecure: true })[0]).toMatch(
       /^__Host-fanfare=[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$/,
     );
-    expect(sessions.open({ isSecure: false })).toMatch(
+    expect(sessions.open({ isSecure: false })[0]).toMatch(
       /^fanfare=[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     );
-    expect(sessions.close({ isSecure: false })).toStartWith('fanfare=; Path=/; Max-Age=0;');
+  });
+
+  it('is forgotten whichever way it began, and replaces one that began over HTTP', () => {
+    const { sessions } = sessionsWith();
+    const plain = 'fanfare=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict';
+    expect(sessions.close({ isSecure: true })).toEqual([`__Host-${plain}; Secure`, plain]);
+    // Browsers take no Secure cookie over HTTP.
+    expect(sessions.close({ isSecure: false })).toEqual([plain]);
+    expect(sessions.open({ isSecure: true })).toEqual([expect.stringContaining('; Secure'), plain]);
+    expect(sessions.open({ isSecure: false })).toHaveLength(1);
   });
 });
 

@@ -36,18 +36,26 @@ export class Sessions {
     this.options = options;
   }
 
-  /** The `Set-Cookie` header of a new session; `undefined` if there is no password. */
-  open({ isSecure }: { readonly isSecure: boolean }): string | undefined {
+  /** The `Set-Cookie` headers of a new session: none if there is no password. */
+  open({ isSecure }: { readonly isSecure: boolean }): string[] {
     const key = this.key();
-    if (key === undefined) return undefined;
+    if (key === undefined) return [];
     const endsAtMs = this.options.now() + SESSION_MS;
     const text = `${endsAtMs.toString(36)}.${randomBytes(12).toString('base64url')}`;
-    return this.cookie(`${text}.${sign(text, key)}`, { isSecure, seconds: SESSION_MS / 1000 });
+    const value = `${text}.${sign(text, key)}`;
+    return [
+      this.cookie(value, { isSecure, seconds: SESSION_MS / 1000 }),
+      // A session that began over HTTP is replaced: its cookie may have been read on the way.
+      ...(isSecure ? [this.forgotten({ isSecure: false })] : []),
+    ];
   }
 
-  /** The `Set-Cookie` header that makes a browser forget its session. */
-  close({ isSecure }: { readonly isSecure: boolean }): string {
-    return this.cookie('', { isSecure, seconds: 0 });
+  /**
+   * The `Set-Cookie` headers that make a browser forget its session, whichever way it began. Over HTTP, browsers neither
+   * send nor change a cookie for HTTPS.
+   */
+  close({ isSecure }: { readonly isSecure: boolean }): string[] {
+    return (isSecure ? [true, false] : [false]).map((isSecure) => this.forgotten({ isSecure }));
   }
 
   /** Whether a `Cookie` header has a session that is open. */
@@ -87,6 +95,10 @@ export class Sessions {
 
   private valueIn(cookies: string): string | undefined {
     return cookieValue(cookies, this.secureName) ?? cookieValue(cookies, PLAIN_NAME);
+  }
+
+  private forgotten({ isSecure }: { readonly isSecure: boolean }): string {
+    return this.cookie('', { isSecure, seconds: 0 });
   }
 
   private cookie(
