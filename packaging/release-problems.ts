@@ -34,9 +34,9 @@ export function sourceProblems(root: string, tag: string): readonly string[] {
   if (tag !== `v${version}`) {
     problems.push(`The tag is ${tag}, but package.json has the version ${version}.`);
   }
-  for (const file of ['package-lock.json', 'sdk/resume/package.json']) {
-    const other = JSON.parse(read(file)).version;
-    if (other !== version) problems.push(`${file} has the version ${other}, not ${version}.`);
+  const locked = JSON.parse(read('package-lock.json')).version;
+  if (locked !== version) {
+    problems.push(`package-lock.json has the version ${locked}, not ${version}.`);
   }
   const changelog = read('CHANGELOG.md');
   if ((releaseNotes(changelog, version) ?? '') === '') {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Glob } from 'bun';
 import { eventually } from '../../testing/eventually.ts';
@@ -9,6 +9,12 @@ const ROOT = join(import.meta.dir, '../..');
 
 /** Each file costs time when npm unpacks and checks it. */
 const FILES_MAX = 470;
+
+/** The first example of a page with this text. */
+const exampleOf = (page: string, text: string): string =>
+  [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```js\n([\s\S]*?)^```$/gm)]
+    .map(([, code = '']) => code)
+    .find((code) => code.includes(text)) ?? '';
 
 /** An app of somebody, with the package and the SDKs installed. */
 const app = temporaryDirectory({
@@ -67,6 +73,11 @@ const app = temporaryDirectory({
       return app.key + instance.secretKey + channels.host + String(push.port);
     }
   `,
+  'page.ts': `
+    declare const reload: (channel: string) => void;
+    declare const show: (data: unknown) => void;
+    ${exampleOf('docs/history.md', 'resume(pusher')}
+  `,
   'wrong.mjs': `
     import { startFanfare } from 'fanfare/testing';
     await startFanfare({ config: { chanels: {} } }).catch((error) => console.log(error.message));
@@ -124,6 +135,13 @@ async function run(command: readonly string[], cwd: string) {
   return { stdout, stderr, exitCode };
 }
 
+/** Checks the types of a file of the app as the compiler of TypeScript does, for this kind of modules. */
+function checkTypes(module: string, file: string, ...more: readonly string[]) {
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const options = ['--noEmit', '--strict', '--module', module, '--target', 'es2022', ...more];
+  return run([tsc, ...options, '--types', '', file], app.path);
+}
+
 describe('the package for npm', () => {
   it('holds the program and its documentation in at most 470 files, and no tests or sources', () => {
     expect(files.length).toBeLessThanOrEqual(FILES_MAX);
@@ -174,10 +192,32 @@ describe('the package for npm', () => {
   );
 
   it('has types for callers without a library of types', async () => {
-    const tsc = join(ROOT, 'node_modules/.bin/tsc');
-    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022'];
-    const ended = await run([tsc, ...options, '--types', '', 'typed.mts'], app.path);
-    expect(ended).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(await checkTypes('nodenext', 'typed.mts')).toMatchObject({ exitCode: 0, stdout: '' });
+  });
+
+  it.each(['nodenext', 'preserve'])(
+    'brings the plugin for pusher-js to a page that is type-checked and bundled, as history.md says: %s',
+    async (module) => {
+      // The types of pusher-js are not this package's to mend.
+      const ended = await checkTypes(module, 'page.ts', '--skipLibCheck');
+      expect(ended).toMatchObject({ exitCode: 0, stdout: '' });
+    },
+  );
+
+  it('adds about 1 kB to a page with the plugin, and nothing of the server', async () => {
+    const [page, plain] = [join(app.path, 'page.ts'), join(app.path, 'plain.ts')];
+    const code = await Bun.file(page).text();
+    await Bun.write(plain, code.replace(/.*resume.*\n/g, ''));
+    const [resuming = '', without = ''] = await Promise.all(
+      [page, plain].map(async (file) => {
+        const { outputs } = await Bun.build({ entrypoints: [file], minify: true });
+        return (await outputs[0]?.text()) ?? '';
+      }),
+    );
+    const hasPlugin = (bundle: string) => bundle.includes('resume_after_id');
+    expect([without, resuming].map(hasPlugin)).toEqual([false, true]);
+    const added = Bun.gzipSync(resuming).length - Bun.gzipSync(without).length;
+    expect(added).toBeWithin(300, 1500);
   });
 
   it('has the dashboard inside', async () => {

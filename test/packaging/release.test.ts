@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   folderProblems,
@@ -27,15 +27,12 @@ const CHANGELOG = `# Changelog
 function clone({
   changelog = CHANGELOG,
   lock = '1.2.3',
-  plugin = '1.2.3',
-}: Readonly<Partial<Record<'changelog' | 'lock' | 'plugin', string>>> = {}) {
+}: Readonly<Partial<Record<'changelog' | 'lock', string>>> = {}) {
   const directory = temporaryDirectory({ 'CHANGELOG.md': changelog });
   const write = (file: string, content: object) =>
     writeFileSync(join(directory.path, file), JSON.stringify(content));
-  mkdirSync(join(directory.path, 'sdk/resume'), { recursive: true });
   write('package.json', { version: '1.2.3' });
   write('package-lock.json', { version: lock });
-  write('sdk/resume/package.json', { version: plugin });
   return directory;
 }
 
@@ -44,7 +41,6 @@ describe('a release is refused', () => {
     ['v1.2.4', {}, 'The tag is v1.2.4, but package.json has the version 1.2.3.'],
     ['1.2.3', {}, 'The tag is 1.2.3, but package.json has the version 1.2.3.'],
     ['v1.2.3', { lock: '1.2.2' }, 'package-lock.json has the version 1.2.2, not 1.2.3.'],
-    ['v1.2.3', { plugin: '0.9.0' }, 'sdk/resume/package.json has the version 0.9.0, not 1.2.3.'],
     [
       'v1.2.3',
       { changelog: CHANGELOG.replace('## 1.2.3', '## 1.2.30') },
