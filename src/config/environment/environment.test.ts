@@ -118,6 +118,20 @@ describe('an environment variable', () => {
   });
 
   it.each([
+    [
+      'FANFARE_PORT',
+      ', did you mean "FANFARE_CHANNELS_PORT", "FANFARE_PUSH_PORT" or "FANFARE_ADMIN_PORT"?',
+    ],
+    ['FANFARE_PASSWORD', ', did you mean "FANFARE_ADMIN_PASSWORD"?'],
+    ['FANFARE_CERT_FILE', ', did you mean "FANFARE_TLS_CERT_FILE"?'],
+    ['FANFARE_SECRET', ', did you mean "FANFARE_APP_SECRET"?'],
+    ['FANFARE_URL', ', did you mean "FANFARE_ENGINE_URL" or "FANFARE_STORE_URL"?'],
+    ['FANFARE_PORT_CHANNELS', ''],
+  ])('that lacks the name of its group is refused with the whole one: %s', (name, hint) => {
+    expect(problemsIn(load({}, { [name]: '1' }))).toEqual([`${name}: unknown setting${hint}`]);
+  });
+
+  it.each([
     'FANFARE',
     'FANFARE_CHANNELS',
     'FANFARE_PUSH',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { didYouMean } from '../file/nearest.ts';
+import { didYouMean, withMoreWords } from '../file/nearest.ts';
 import { type Problem, quote } from '../file/problems.ts';
 import { type Setting, settingsOf } from '../schema-walk.ts';
 import { isObject } from '../settings/plain-json.ts';
@@ -101,7 +101,7 @@ export function applyEnvironment(
     if (setting === undefined) {
       const message = onlyInFile.has(name)
         ? 'can only be set in the file'
-        : `unknown setting${didYouMean(name, known)}`;
+        : `unknown setting${didYouMean(name, known, () => withMoreWords(name, known, '_'))}`;
       problems.push({ path: /^\w+$/.test(name) ? name : quote(name), message });
       continue;
     }

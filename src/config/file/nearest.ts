@@ -17,10 +17,49 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return best;
 }
 
-/** The end of a message about an unknown name: a suggestion, or nothing. */
-export function didYouMean(name: string, known: Iterable<string>): string {
-  const meant = nearest(name, known);
-  return meant === undefined ? '' : `, did you mean "${meant}"?`;
+/** More names than these are no suggestion. */
+const SUGGESTIONS_MAX = 3;
+
+/**
+ * Finds the known names that a name without some of its words most likely means: `PORT` for `CHANNELS_PORT`. The words that
+ * are there have the same order, and the last one is the same. Only those that lack the fewest words; none if these are
+ * more than three.
+ */
+export function withMoreWords(
+  name: string,
+  known: readonly string[],
+  separator: string,
+): readonly string[] {
+  const wordsOf = (text: string) => text.toLowerCase().split(separator);
+  const words = wordsOf(name);
+  const longer = known.filter((candidate) => {
+    const all = wordsOf(candidate);
+    if (all.length <= words.length || all.at(-1) !== words.at(-1)) return false;
+    let from = 0;
+    return words.every((word) => {
+      from = all.indexOf(word, from) + 1;
+      return from > 0;
+    });
+  });
+  const least = Math.min(...longer.map((candidate) => wordsOf(candidate).length));
+  const likely = longer.filter((candidate) => wordsOf(candidate).length === least);
+  return likely.length > SUGGESTIONS_MAX ? [] : likely;
+}
+
+/**
+ * The end of a message about an unknown name: suggestions, or nothing. `otherwise` finds names if none of the known ones is
+ * close.
+ */
+export function didYouMean(
+  name: string,
+  known: Iterable<string>,
+  otherwise: () => readonly string[] = () => [],
+): string {
+  const close = nearest(name, known);
+  const meant = (close === undefined ? otherwise() : [close]).map((one) => `"${one}"`);
+  const last = meant.pop();
+  if (last === undefined) return '';
+  return `, did you mean ${meant.length === 0 ? '' : `${meant.join(', ')} or `}${last}?`;
 }
 
 /**

@@ -268,6 +268,11 @@ describe('problems', () => {
     ],
     [{ 'a b\n': 1 }, '["a b\\n"]: unknown setting'],
     [{ unlike: 1 }, 'unlike: unknown setting'],
+    [
+      { port: 1 },
+      'port: unknown setting, did you mean "channels.port", "push.port" or "admin.port"?',
+    ],
+    [{ tls: { apps: [] } }, 'tls.apps: unknown setting, did you mean "channels.apps"?'],
   ];
 
   it.each(refused)('of %j', (content, problem) => {

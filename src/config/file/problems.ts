@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { redactUrls } from '../../runtime/logging/redact.ts';
-import { membersOf, schemaAt } from '../schema-walk.ts';
+import { membersOf, schemaAt, settingsOf } from '../schema-walk.ts';
 import { isObject } from '../settings/plain-json.ts';
-import { didYouMean } from './nearest.ts';
+import { didYouMean, withMoreWords } from './nearest.ts';
 
 /** A problem of a configuration. Never contains a secret. */
 export interface Problem {
@@ -47,17 +47,29 @@ export function quote(text: string): string {
 
 /** Converts the issues of zod to problems, each when it is asked for: a hint costs time, and there may be thousands. */
 export function* problemsOf(schema: z.ZodType, error: z.ZodError): Generator<Problem, void> {
+  let paths: readonly string[] | undefined;
+  const pathsOf = () => {
+    paths ??= settingsOf(schema).map(({ path }) => path);
+    return paths;
+  };
   for (const issue of error.issues) {
     if (issue.code !== 'unrecognized_keys') {
       yield { path: pathText(issue.path), message: issue.message };
       continue;
     }
-    for (const key of issue.keys) yield unknownSetting(schema, issue.path, key, issue.message);
+    for (const key of issue.keys)
+      yield unknownSetting({ schema, pathsOf }, issue.path, key, issue.message);
   }
 }
 
+interface Known {
+  readonly schema: z.ZodType;
+  /** The paths of all settings of the schema. */
+  readonly pathsOf: () => readonly string[];
+}
+
 function unknownSetting(
-  schema: z.ZodType,
+  { schema, pathsOf }: Known,
   group: readonly PropertyKey[],
   name: string,
   message: string,
@@ -65,8 +77,15 @@ function unknownSetting(
   const found = schemaAt(schema, group);
   const known = found === undefined ? [] : membersOf(found).map(([member]) => member);
   // If the name is known, the message already explains why it is wrong at this place.
-  const hint = known.includes(name) ? '' : didYouMean(name, known);
+  const hint = known.includes(name)
+    ? ''
+    : didYouMean(name, known, () => withMoreWords(name, pathsOf().filter(isNotInList), '.'));
   return { path: pathText([...group, name]), message: `${message}${hint}` };
+}
+
+/** A setting of a list has many places, so none is suggested. */
+function isNotInList(path: string): boolean {
+  return !path.includes('[]');
 }
 
 /**

@@ -93,7 +93,7 @@ export async function checkSubscription(
       )
     : failed(
         `the secret does not belong to the key: a private channel is refused with ${said}`,
-        'Compare --secret with the one on the server (Fanfare: fanfare apps show ID --secret); look for a space or a line break copied with it.',
+        'Compare --secret with the one on the server (Fanfare: in its configuration, or by fanfare apps show ID --secret); look for a space or a line break copied with it.',
       );
 }
 

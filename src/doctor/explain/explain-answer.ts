@@ -39,6 +39,13 @@ export function describeAnswer(answer: HttpAnswer): string {
 
 /** Explains answers that come from something before the server, whatever was asked; otherwise `undefined`. */
 export function explainGateway(answer: HttpAnswer): Finding | undefined {
+  const listener = otherListener(answer);
+  if (listener !== undefined) {
+    return failed(
+      `this is Fanfare's ${listener} listener: ${describeAnswer(answer)}`,
+      'Channels is on another port, 6001 unless channels.port is set. Fanfare prints the addresses of its listeners when it starts.',
+    );
+  }
   const fault = gatewayFaults[answer.status];
   if (fault !== undefined) {
     return failed(`a proxy answers instead of the server: ${describeAnswer(answer)}`, fault);
@@ -54,6 +61,13 @@ export function explainGateway(answer: HttpAnswer): Finding | undefined {
     );
   }
   return undefined;
+}
+
+/** The listener of Fanfare that gave an answer, if Channels has another one. */
+function otherListener({ status, headers, body }: HttpAnswer): 'admin' | 'push' | undefined {
+  if (headers.get('www-authenticate') === 'Basic realm="Fanfare"') return 'admin';
+  const isPush = status === 404 && body.includes('"description":"There is no such path"');
+  return isPush ? 'push' : undefined;
 }
 
 function explainRedirect(status: number, location: string): Finding {

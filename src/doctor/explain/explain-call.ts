@@ -99,7 +99,7 @@ function explainUnauthorised(body: string, said: string, context: CallContext): 
   if (/invalid signature|signature/i.test(body)) {
     return failed(
       'the secret does not belong to the key: the signature is refused',
-      'Compare --secret with the one on the server (Fanfare: fanfare apps show ID --secret); look for a space or a line break copied with it. If it is right, a proxy changes the query of the URL.',
+      'Compare --secret with the one on the server (Fanfare: in its configuration, or by fanfare apps show ID --secret); look for a space or a line break copied with it. If it is right, a proxy changes the query of the URL.',
     );
   }
   return failed(

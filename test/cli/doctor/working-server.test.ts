@@ -47,6 +47,17 @@ describe('the doctor examines a working server and', () => {
     expect(found.of('delivery')).toMatchObject({ detail: 'it needs --secret and --app-id' });
   });
 
+  it.each(['push', 'admin'] as const)('recognises the %s listener of Fanfare', async (listener) => {
+    const port = listener === 'push' ? server.pushPort : server.adminPort;
+    const found = await examine({ port }, BACKEND);
+    expect(found.with('failed')).toEqual(['http', 'websocket', 'signed-request']);
+    for (const check of found.checks.filter(({ result }) => result === 'failed')) {
+      expect(check).toMatchObject(
+        failure(`this is Fanfare's ${listener} listener`, 'Channels is on another port'),
+      );
+    }
+  });
+
   it('detects a wrong key', async () => {
     const found = await examine(server, { ...BACKEND, key: 'nosuchkey' });
     expect(found.of('first-message')).toMatchObject(failure('no app with this key', '--key'));
