@@ -9,6 +9,7 @@ import { TICK } from '../../src/engines/redis/scripts/upkeep.ts';
 /** A Redis of the test: it holds nothing, and answers each script as if all were well. */
 export class FakeLink implements RedisLink, RedisEngineServer {
   readonly name: string;
+  readonly database: number = 0;
   away: RedisLink['away'];
   serverId = 'fake';
   /** What scripts answer in place of `ok`. */

@@ -175,6 +175,7 @@ export class RedisLoops implements OpenCluster {
       servers: urls.map((_, index) => ({
         // Loops may reach a server in different ways.
         name: `server-${index}`,
+        database: 0,
         open: async (listener: RedisListener) => {
           const server = await this.openServer(urls[index] ?? '', listener, parts.meter);
           servers.push(server);

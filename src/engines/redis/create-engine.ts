@@ -1,6 +1,6 @@
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { RedisEngine, type RedisEngineOptions } from './engine.ts';
-import { serverName } from './link/address.ts';
+import { parseRedisUrl, serverName } from './link/address.ts';
 import { RedisServer } from './link/redis-server.ts';
 import { ALL_SCRIPTS } from './scripts/all-scripts.ts';
 
@@ -26,6 +26,7 @@ export function createRedisEngine({
       const name = serverName(url);
       return {
         name,
+        database: parseRedisUrl(url)?.db ?? 0,
         open: async (listener) =>
           await RedisServer.open({
             url,

@@ -6,6 +6,8 @@ import type { RedisLink } from './redis-link.ts';
 export interface RedisEngineServer {
   /** The same on all nodes. */
   readonly name: string;
+  /** The number of the database. Redis delivers published messages to all databases. */
+  readonly database: number;
   open(events: RedisListener): Promise<RedisLink>;
 }
 

@@ -30,7 +30,7 @@ import { forgetApp } from './forget-app.ts';
 import { countForgotten } from './history/count-forgotten.ts';
 import { historyToKeep } from './history/kept-history.ts';
 import { statedRules } from './history/rules.ts';
-import { checkLayout } from './layout.ts';
+import { checkLayout, streamPrefix } from './layout.ts';
 import { RedisRefused, type Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { LoopParts } from './loop.ts';
@@ -65,7 +65,7 @@ export interface RedisEngineOptions {
   readonly terminate: (app: App, userId: string) => void;
   /** Closes all connections of this loop that are subscribed to the channel and can resume. */
   readonly endResuming: (app: App, channel: ChannelText) => void;
-  /** The prefix of all keys and streams. */
+  /** The prefix of all keys. See `streamPrefix`. */
   readonly keyPrefix: string;
   /** Started and stopped with the engine. */
   readonly quotas: ClusterQuotas;
@@ -93,6 +93,7 @@ const DEAF_MAX_MS = 10_000;
 
 interface Server {
   readonly link: RedisLink;
+  readonly database: number;
   readonly follows: Follows;
   /** When messages were last missed. */
   gapAtMs: number;
@@ -331,14 +332,16 @@ export class RedisEngine implements Authority {
         settle: (ids) => this.partitions[number]?.settle(ids),
       });
       const keys = `${keyPrefix}{${number}}`;
-      const { link } = this.serverOf(number);
+      const { link, database } = this.serverOf(number);
+      const streams =
+        database === 0 ? undefined : `${streamPrefix(keyPrefix, database)}{${number}}t:`;
       this.claims.push(claims);
       const report = (ids: readonly string[]) => claims.report(ids);
       const catchUp = (partition: Partition) => this.catchUp(partition);
       const { serverName } = quotas;
       const rules = () => this.rules;
       const parts = { link, timers, log, meter, serverName, report, rules, catchUp };
-      this.partitions.push(new Partition({ number, keys, ...parts }));
+      this.partitions.push(new Partition({ number, keys, streams, ...parts }));
     }
     quotas.start({ partitions: this.partitions, usage: this.loop.broadcaster.usage, apps });
     await Promise.all(this.partitions.map((partition) => partition.recover()));
@@ -346,7 +349,8 @@ export class RedisEngine implements Authority {
   }
 
   private async openServer(index: number): Promise<void> {
-    const { servers, timers, log } = this.options;
+    const { servers, timers, log, keyPrefix } = this.options;
+    const database = servers[index]?.database ?? 0;
     const link = await servers[index]?.open({
       onAway: () => this.onServer(index, (partition) => partition.away()),
       onBack: () => {
@@ -368,15 +372,16 @@ export class RedisEngine implements Authority {
     });
     if (link === undefined) throw new Error(`There is no server ${index}`);
     const follows = new Follows(link, timers);
-    this.servers.push({ link, follows, gapAtMs: 0, isLossLogged: false });
+    this.servers.push({ link, database, follows, gapAtMs: 0, isLossLogged: false });
     await this.checkLayout(index);
-    if (index === 0) await this.options.bus?.start(link);
+    if (index === 0) await this.options.bus?.start(link, streamPrefix(keyPrefix, database));
   }
 
   private async checkLayout(index: number): Promise<void> {
     const { servers, keyPrefix } = this.options;
     const names = servers.map(({ name }) => name);
-    await checkLayout(this.serverOf(index).link, { keyPrefix, servers: names, index });
+    const { link, database } = this.serverOf(index);
+    await checkLayout(link, { keyPrefix, servers: names, index, database });
   }
 
   /** Small groups of partitions tick together, so that the load is even. */

@@ -1,8 +1,8 @@
 import { messageOf } from '../../runtime/error-code.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
-import { layoutKey, refusalOf } from './layout.ts';
-import { serverName } from './link/address.ts';
+import { layoutKey, refusal } from './layout.ts';
+import { parseRedisUrl, serverName } from './link/address.ts';
 import { checkServer, clockWarnings, fieldsOf, versionOf } from './link/check-server.ts';
 import type { Connection, ConnectionOwner } from './link/connection.ts';
 import { Connector } from './link/connector.ts';
@@ -154,10 +154,11 @@ async function checkClock({ connection }: Site): Promise<Result> {
 
 async function checkLayout({ connection, options, index }: Site): Promise<Result> {
   const { urls, keyPrefix } = options;
-  const layout = { keyPrefix, servers: urls.map(serverName), index };
-  const found = await connection.request(['GET', layoutKey(layout)]);
-  if (found === null) return ok('no server has used it yet');
-  const why = refusalOf(found, layout);
+  const database = parseRedisUrl(urls[index] ?? '')?.db ?? 0;
+  const layout = { keyPrefix, servers: urls.map(serverName), index, database };
+  const run = (command: readonly string[]) => connection.request(command);
+  if ((await run(['GET', layoutKey(layout)])) === null) return ok('no server has used it yet');
+  const why = await refusal(run, layout);
   if (why === undefined) return ok('it is used by servers with this configuration');
   return failed(why, 'All servers need the same version, and the same list of Redis servers.');
 }

@@ -32,6 +32,7 @@ export class LoopBus {
   /** Takes words, also those to all; `undefined`: this loop takes none. */
   private readonly onNotice: ((notice: LoopNotice) => void) | undefined;
   private link: RedisLink | undefined;
+  private streamPrefix = '';
   private listener: LoopBusListener | undefined;
   /** Handles reports, which have no order among the messages. */
   onReport: (text: string) => void = () => undefined;
@@ -53,8 +54,10 @@ export class LoopBus {
     this.listener = listener;
   }
 
-  async start(link: RedisLink): Promise<void> {
+  /** `streamPrefix` begins the names of the streams. It must be the same at all loops. */
+  async start(link: RedisLink, streamPrefix = this.keyPrefix): Promise<void> {
     this.link = link;
+    this.streamPrefix = streamPrefix;
     await link.subscriptions.follow(this.streamOf(this.self));
     if (this.onNotice !== undefined) await link.subscriptions.follow(this.streamOf(ALL));
   }
@@ -179,7 +182,7 @@ export class LoopBus {
   }
 
   private streamOf(loop: string): string {
-    return `${this.keyPrefix}loop:${loop}`;
+    return `${this.streamPrefix}loop:${loop}`;
   }
 }
 

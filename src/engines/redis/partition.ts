@@ -36,8 +36,10 @@ export interface Stated {
 
 export interface PartitionOptions {
   readonly number: number;
-  /** The prefix of all keys and streams of the partition. */
+  /** The prefix of all keys of the partition. */
   readonly keys: string;
+  /** The prefix of its streams, unless it is `t:` behind that of its keys. */
+  readonly streams?: string | undefined;
   readonly link: RedisLink;
   readonly timers: Timers;
   readonly log: Log;
@@ -83,6 +85,7 @@ export class Partition {
   /** The size of the histories of all nodes in this partition. */
   histories = { events: 0, bytes: 0 };
   private readonly options: PartitionOptions;
+  private readonly scriptKeys: readonly string[];
   private node = newNode();
   private epoch: string | undefined;
   /** Identifies the Redis process that knows this node. */
@@ -108,6 +111,13 @@ export class Partition {
     this.options = options;
     this.number = options.number;
     this.keys = options.keys;
+    const { keys, streams } = options;
+    this.scriptKeys = streams === undefined ? [keys] : [keys, streams];
+  }
+
+  /** The stream that carries the messages of a topic. */
+  streamOf(topic: string): string {
+    return `${this.options.streams ?? `${this.keys}t:`}${topic}`;
   }
 
   /** Waits until statements are possible, at most until `untilMs`. Returns in the same turn if they are. */
@@ -144,7 +154,7 @@ export class Partition {
   async run(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
     let reply: Reply;
     try {
-      reply = await this.options.link.commands.script(script, { keys: [this.keys], args });
+      reply = await this.options.link.commands.script(script, { keys: this.scriptKeys, args });
     } catch (cause) {
       throw new Unavailable('Redis has not answered', { cause });
     }

@@ -19,7 +19,8 @@ const GRACE_MS = 3000;
 const MEMBER_COUNTS_MS = 2000;
 
 /**
- * What all scripts share. All keys of a partition begin with `KEYS[1]`:
+ * What all scripts share. The streams of a partition begin with `KEYS[2]`, or with `t:` behind `KEYS[1]`. All its keys begin with
+ * `KEYS[1]`:
  *
  * | key | holds |
  * |---|---|
@@ -64,6 +65,7 @@ const MEMBER_COUNTS_MS = 2000;
  */
 const PRELUDE = `
 local P, call, claims, moved, dueMs = KEYS[1], redis.call, {}, {}, -1
+local streams = KEYS[2] or P .. 't:'
 -- Set by the scripts that know histories.
 local historyVacated
 local W, WM = P .. 'W', P .. 'WM'
@@ -82,7 +84,7 @@ local function number()
   if call('EXISTS', P .. 'S') == 0 then call('SET', P .. 'S', base()) end
   return text(call('INCR', P .. 'S'))
 end
-local function publish(topic, seq, message) return call('PUBLISH', P .. 't:' .. topic, seq .. message) end
+local function publish(topic, seq, message) return call('PUBLISH', streams .. topic, seq .. message) end
 local function dueIn(delay) if dueMs < 0 or delay < dueMs then dueMs = delay end end
 local function later(id, delay)
   call('ZADD', W, nowMs() + delay, id)

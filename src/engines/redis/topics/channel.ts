@@ -93,7 +93,7 @@ export class RedisChannel implements Stated {
     this.partition = options.partition;
     this.loop = options.loop;
     this.topic = topicOf(this.app, this.channel);
-    this.stream = `${this.partition.keys}t:${this.topic}`;
+    this.stream = this.partition.streamOf(this.topic);
   }
 
   /** Whether nothing is held, and the authority knows that. */

@@ -40,7 +40,7 @@ export class Topics {
   }
 
   channel(partition: Partition, app: App, channel: ChannelName): RedisChannel {
-    const stream = `${partition.keys}t:${topicOf(app, channel)}`;
+    const stream = partition.streamOf(topicOf(app, channel));
     const known = this.channels.get(stream);
     if (known !== undefined) return known;
     const one = new RedisChannel({ app, channel, partition, loop: this.loop });
@@ -50,7 +50,7 @@ export class Topics {
   }
 
   user(partition: Partition, app: App, userId: string): RedisUser {
-    const stream = `${partition.keys}t:${watchTopic(app, userId)}`;
+    const stream = partition.streamOf(watchTopic(app, userId));
     const known = this.users.get(stream);
     if (known !== undefined) return known;
     const one = new RedisUser({ app, userId, partition, loop: this.loop });

@@ -46,7 +46,7 @@ export class RedisUser implements Stated {
     this.partition = options.partition;
     this.loop = options.loop;
     this.topic = watchTopic(this.app, this.userId);
-    this.stream = `${this.partition.keys}t:${this.topic}`;
+    this.stream = this.partition.streamOf(this.topic);
   }
 
   /** Whether this loop needs the user's messages. */
