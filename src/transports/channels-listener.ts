@@ -1,6 +1,7 @@
 import type { Server } from 'bun';
 import type { Hub } from '../channels/hub.ts';
 import { after } from '../channels/maybe-promise.ts';
+import { type Certificate, CIPHER_SUITES } from '../runtime/certificate.ts';
 import type { ChannelsApi } from './channels-api/api.ts';
 import { refuseRequest } from './channels-api/problems.ts';
 import type { ClientAddresses } from './client-address.ts';
@@ -17,7 +18,7 @@ export interface ListenerSettings {
   readonly host: string;
   readonly port: number;
   readonly pathPrefix: string;
-  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  readonly tls: Certificate | undefined;
   /** Whether several listeners of this process share the port. */
   readonly reusePort: boolean;
 }
@@ -85,7 +86,7 @@ export function listenForChannels({
     idleTimeout: UNFINISHED_SECONDS,
     // The API limits bodies itself: Bun would answer without a text, a log line or a count.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    ...(settings.tls === undefined ? {} : { tls: settings.tls }),
+    ...(settings.tls === undefined ? {} : { tls: { ...settings.tls, ciphers: CIPHER_SUITES } }),
     fetch(request, server) {
       const target = requestTarget(request.url);
       // Only called if a log line or a limit needs it.

@@ -10,12 +10,18 @@ export interface Certificate {
 }
 
 const NEW_KEY = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
+export const NEW_RSA_KEY = '-newkey rsa:2048 -nodes';
 
 /** Makes a self-signed certificate. */
-export function selfSigned(directory: string, name: string, hosts = 'IP:127.0.0.1'): Certificate {
+export function selfSigned(
+  directory: string,
+  name: string,
+  hosts = 'IP:127.0.0.1',
+  newKey = NEW_KEY,
+): Certificate {
   openssl(
     directory,
-    `req -x509 ${NEW_KEY} -keyout ${name}.key -out ${name}.pem -days 90 -subj /CN=${name} -addext subjectAltName=${hosts}`,
+    `req -x509 ${newKey} -keyout ${name}.key -out ${name}.pem -days 90 -subj /CN=${name} -addext subjectAltName=${hosts}`,
   );
   return read(directory, name);
 }

@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
-import type { Certificate } from '../../../runtime/certificate.ts';
+import { type Certificate, CIPHER_SUITES } from '../../../runtime/certificate.ts';
 import { openPort } from '../../node-http.ts';
 import { HEAD_BYTES_MAX, type PushBounds } from '../bounds.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
@@ -74,7 +74,9 @@ export class HttpServer implements ConnectionOwner {
       requireHostHeader: false,
     };
     const server =
-      tls === undefined ? createServer(options) : createTlsServer({ ...options, ...tls });
+      tls === undefined
+        ? createServer(options)
+        : createTlsServer({ ...options, ...tls, ciphers: CIPHER_SUITES });
     // Only the runtime sees connections with an unfinished TLS handshake. It closes them after 12 s.
     server.maxConnections = RUNTIME_LIMIT_FACTOR * bounds.connections;
     const onRequest =
