@@ -1,6 +1,7 @@
 import { isObject } from '../config/settings/plain-json.ts';
 import { printable } from '../runtime/logging/printable.ts';
 import { redactedUrl } from '../runtime/logging/redact.ts';
+import type { ServerAddress } from './server-address.ts';
 import { openServer, parsed, RESPONSE_TIMEOUT_MS, requestServer } from './server-request.ts';
 
 const PASSWORD_HINT =
@@ -13,14 +14,14 @@ export interface AdminResponse {
 
 /** A client of the admin API of a running server. */
 export class AdminApi {
-  private readonly url: string;
+  private readonly address: ServerAddress;
   /** The URL without secrets. */
   readonly shown: string;
   private readonly password: string | undefined;
 
-  constructor(url: string, password: string | undefined) {
-    this.url = url;
-    this.shown = redactedUrl(url);
+  constructor(address: ServerAddress, password: string | undefined) {
+    this.address = address;
+    this.shown = redactedUrl(address.url);
     this.password = password;
   }
 
@@ -30,11 +31,12 @@ export class AdminApi {
     path: string,
     sent?: Readonly<Record<string, unknown>>,
   ): Promise<AdminResponse> {
-    const { ok, status, text, body } = await requestServer(`${this.url}/api/v1${path}`, {
+    const { ok, status, text, body } = await requestServer(`${this.address.url}/api/v1${path}`, {
       method,
       headers: { 'content-type': 'application/json', ...this.credentials() },
       ...(sent === undefined ? {} : { body: JSON.stringify(sent) }),
       shown: this.shown,
+      hint: this.address.hint,
     });
     if (ok || status === 404 || status === 409) {
       if (body === undefined) throw new Error(`${this.shown} is not an admin API of Fanfare`);
@@ -47,10 +49,11 @@ export class AdminApi {
   async stream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), RESPONSE_TIMEOUT_MS);
-    const response = await openServer(`${this.url}/api/v1${path}`, {
+    const response = await openServer(`${this.address.url}/api/v1${path}`, {
       headers: this.credentials(),
       signal: AbortSignal.any([signal, late.signal]),
       shown: this.shown,
+      hint: this.address.hint,
     }).finally(() => clearTimeout(timer));
     const type = response.headers.get('content-type');
     if (response.ok && response.body !== null && type === 'text/event-stream') return response.body;

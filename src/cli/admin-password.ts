@@ -3,6 +3,7 @@ import {
   readAdminPassword,
   replaceAdminPassword,
 } from '../admin/admin-password-file.ts';
+import type { UsableConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { isLoopback } from '../runtime/ip-address.ts';
 import { AdminApi } from './admin-api.ts';
@@ -11,6 +12,7 @@ import { noOperand } from './options.ts';
 import type { ExitCode } from './output.ts';
 import { ownAddress, ownHost } from './own-address.ts';
 import { readConfig } from './read-config.ts';
+import { configuredAddress } from './server-address.ts';
 
 /** `fanfare admin password`: shows the password of the admin API, or makes a new one. */
 export async function adminPassword(invocation: Invocation): Promise<ExitCode> {
@@ -37,7 +39,7 @@ export async function adminPassword(invocation: Invocation): Promise<ExitCode> {
  * A client of the running server that this configuration describes. The password of a file goes to this machine only: who
  * has it sent elsewhere must name the address.
  */
-export function ownAdminApi(config: Config): AdminApi {
+export function ownAdminApi({ config, source }: UsableConfig): AdminApi {
   const url = ownAddress({ ...config.admin, tls: false });
   const host = ownHost(config.admin.host);
   if (config.admin.password === null && host.toLowerCase() !== 'localhost' && !isLoopback(host)) {
@@ -45,7 +47,7 @@ export function ownAdminApi(config: Config): AdminApi {
       `the password in ${adminPasswordFile(config.store.url)} is sent to this machine only, and admin.host is ${host}. If that is your server, give --url ${url}`,
     );
   }
-  return new AdminApi(url, ownAdminPassword(config));
+  return new AdminApi(configuredAddress(url, 'admin', source), ownAdminPassword(config));
 }
 
 /** The password of the server that this configuration describes; `undefined` if it has none yet. */

@@ -1,5 +1,5 @@
 import { formatProblem } from '../config/file/problems.ts';
-import { type LoadedConfig, loadConfig } from '../config/load.ts';
+import { loadConfig, type UsableConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { Invocation } from './invocation.ts';
 
@@ -9,10 +9,7 @@ export function readConfig(invocation: Invocation): Config | undefined {
 }
 
 /** The same, with where it was found. */
-export function readWholeConfig({
-  given,
-  output,
-}: Invocation): Extract<LoadedConfig, { ok: true }> | undefined {
+export function readWholeConfig({ given, output }: Invocation): UsableConfig | undefined {
   const file = given.value('config');
   const loaded = loadConfig({
     ...(file === undefined ? {} : { file }),

@@ -1,4 +1,4 @@
-import { messageOf } from '../runtime/error-code.ts';
+import { errorCode, messageOf } from '../runtime/error-code.ts';
 
 /** How long a server may take to respond. */
 export const RESPONSE_TIMEOUT_MS = 10_000;
@@ -16,9 +16,14 @@ export interface ServerResponse {
   readonly body: unknown;
 }
 
-type Sent = BunFetchRequestInit & { readonly shown: string; readonly hint?: string };
+type Sent = BunFetchRequestInit & {
+  /** The URL without secrets. */
+  readonly shown: string;
+  /** What to check if nothing answers. */
+  readonly hint: string;
+};
 
-/** Sends a request to a running server. Throws `Unreachable`. `shown` is the URL without secrets, for the message. */
+/** Sends a request to a running server. Throws `Unreachable`. */
 export async function requestServer(url: string, sent: Sent): Promise<ServerResponse> {
   const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
   const response = await openServer(url, { ...sent, signal });
@@ -28,13 +33,25 @@ export async function requestServer(url: string, sent: Sent): Promise<ServerResp
 
 /** The same, but settles with the head of the response, for which a server has as long as the signal says. */
 export async function openServer(url: string, sent: Sent): Promise<Response> {
-  const { shown, hint = '', ...init } = sent;
+  const { shown, hint, ...init } = sent;
   bypassProxy();
   try {
     return await fetch(url, { ...init, redirect: 'error' });
   } catch (error) {
-    const why = messageOf(error);
-    throw new Unreachable(`${shown} does not answer: ${why}${hint}`, { cause: error });
+    throw new Unreachable(`${shown} does not answer: ${whyOf(error)}. ${hint}`, { cause: error });
+  }
+}
+
+function whyOf(error: unknown): string {
+  switch (errorCode(error)) {
+    case 'ECONNREFUSED':
+      return 'nothing listens there (ECONNREFUSED)';
+    case 'ENOTFOUND':
+      return 'its name is unknown (ENOTFOUND)';
+    case 'ECONNRESET':
+      return 'it closed the connection (ECONNRESET)';
+    default:
+      return messageOf(error).replace(/\.$/, '');
   }
 }
 

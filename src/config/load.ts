@@ -20,6 +20,9 @@ export type LoadedConfig =
       readonly problems: readonly Problem[];
     };
 
+/** A configuration that can be used. */
+export type UsableConfig = Extract<LoadedConfig, { ok: true }>;
+
 /**
  * Reads the configuration from the file and the environment, with defaults for the rest.
  * Never throws: a result that is not ok lists every problem.

@@ -31,6 +31,10 @@ describe('the address lookup for connections', () => {
       allowed: false,
       why: 'fd00::1 is not a public address (unique local)',
     });
+    const named = { allowPrivateAddresses: false, allowedBy: 'a.setting', resolver };
+    expect(await findGuarded(named)('x.test')).toMatchObject({
+      why: 'fd00::1 is not a public address (unique local); a.setting allows it',
+    });
     expect(await findGuarded({ allowPrivateAddresses: true, resolver })('x.test')).toEqual({
       ok: true,
       addresses: ['1.1.1.1', 'fd00::1'],

@@ -6,6 +6,8 @@ import type { LookupContext, Resolver } from './resolve.ts';
 
 export interface GuardOptions {
   readonly allowPrivateAddresses: boolean;
+  /** The setting that allows them. Refusals name it. */
+  readonly allowedBy?: string;
   /** Shared by all guards of a process. */
   readonly resolver: Pick<Resolver, 'resolve'>;
 }
@@ -19,7 +21,7 @@ const LOOKUP_MS_MAX = 10_000;
  */
 export async function findGuarded(
   host: string,
-  { resolver, allowPrivateAddresses }: GuardOptions,
+  { resolver, allowPrivateAddresses, allowedBy }: GuardOptions,
   context: LookupContext,
 ): Promise<FoundAddresses> {
   const addresses =
@@ -27,7 +29,11 @@ export async function findGuarded(
   const refused = allowPrivateAddresses ? undefined : firstRefused(addresses);
   return refused === undefined
     ? { ok: true, addresses }
-    : { ok: false, allowed: false, why: refused };
+    : {
+        ok: false,
+        allowed: false,
+        why: allowedBy === undefined ? refused : `${refused}; ${allowedBy} allows it`,
+      };
 }
 
 /** One private address among several is enough to refuse a name: honest names do not mix them. */

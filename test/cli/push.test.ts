@@ -318,8 +318,25 @@ describe('fanfare push explain', () => {
     await other.stop(true);
     expect(await status(other.url.origin)).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('Is the server running?'),
+      stderr: expect.stringContaining(
+        'does not answer: nothing listens there (ECONNREFUSED). Is the server running? Check --url.',
+      ),
     });
+  });
+
+  it('says where it has the address of a server from that does not answer', async () => {
+    const id = `pubid-${crypto.randomUUID()}`;
+    const instances = [{ id: crypto.randomUUID(), secretKeys: ['s'] }];
+    const content = { push: { port: 1, instances }, admin: { port: 1 } };
+    using own = temporaryDirectory({ 'fanfare.json': JSON.stringify(content) });
+    const source = join(own.path, 'fanfare.json');
+    const status = await fanfare(own.path, ['push', 'status', id]);
+    expect(status.stderr).toContain(`of push.host and push.port in ${source}; --config and --url`);
+    const tail = await fanfare(own.path, ['tail', '3']);
+    expect(tail.stderr).toContain(`of admin.host and admin.port in ${source}; --config and --url`);
+    using none = temporaryDirectory();
+    const bare = await fanfare(none.path, ['tail', '3'], { FANFARE_ADMIN_PORT: '1' });
+    expect(bare.stderr).toContain('no configuration file was found here');
   });
 
   it('finds the server of the configuration by itself, also over TLS', async () => {

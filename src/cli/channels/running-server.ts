@@ -3,7 +3,8 @@ import { ownAdminApi, ownAdminPassword } from '../admin-password.ts';
 import { fail, type Invocation } from '../invocation.ts';
 import { CONFIG_OPTION, type Option, serverUrl } from '../options.ts';
 import type { ExitCode } from '../output.ts';
-import { readConfig } from '../read-config.ts';
+import { readWholeConfig } from '../read-config.ts';
+import { givenAddress } from '../server-address.ts';
 
 /** The options that select a running server. */
 export const SERVER_OPTIONS: readonly Option[] = [
@@ -21,13 +22,16 @@ export function serverCommand(
 ) {
   return async (invocation: Invocation): Promise<ExitCode> => {
     const given = serverUrl(invocation.given, 'http://127.0.0.1:6003');
-    const config = readConfig(invocation);
-    if (config === undefined) return 2;
+    const loaded = readWholeConfig(invocation);
+    if (loaded === undefined) return 2;
+    const { config } = loaded;
     if (given === undefined && config.admin.port === 0) {
       return fail(invocation, 'admin.port is 0, so the server may be at any port: give its --url');
     }
     const api =
-      given === undefined ? ownAdminApi(config) : new AdminApi(given, ownAdminPassword(config));
+      given === undefined
+        ? ownAdminApi(loaded)
+        : new AdminApi(givenAddress(given), ownAdminPassword(config));
     return await action({ ...invocation, api });
   };
 }

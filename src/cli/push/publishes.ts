@@ -1,11 +1,13 @@
+import type { UsableConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { hasTls } from '../../config/settings/has-tls.ts';
 import { fail, type Invocation, printResult } from '../invocation.ts';
 import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option, serverUrl } from '../options.ts';
 import { type ExitCode, UsageError } from '../output.ts';
 import { ownAddress } from '../own-address.ts';
-import { readConfig } from '../read-config.ts';
+import { readWholeConfig } from '../read-config.ts';
 import { secretOf, secretOptions } from '../secret-option.ts';
+import { configuredAddress, givenAddress } from '../server-address.ts';
 import { type InstanceKey, instanceKeys } from '../tenants/instance-keys.ts';
 import { PushApi } from './push-api.ts';
 import {
@@ -93,9 +95,10 @@ interface Subject {
 /** Reads something of a publish and prints it. Asks as one instance after the other, until one has the publish. */
 async function show(invocation: Invocation, subject: Subject): Promise<ExitCode> {
   const { given } = invocation;
-  const config = readConfig(invocation);
-  if (config === undefined) return 2;
-  const api = apiOf(config, given);
+  const loaded = readWholeConfig(invocation);
+  if (loaded === undefined) return 2;
+  const { config } = loaded;
+  const api = apiOf(loaded, given);
   const { publishId, path, describe } = subject;
   const asked: string[] = [];
   const unauthorised: string[] = [];
@@ -132,14 +135,15 @@ function whyNotFound({ api, publishId, asked, unauthorised }: Search): string {
   return `${api.shown} knows no publish ${publishId} of ${asked.join(', ')}. Publishes are kept for 30 days.`;
 }
 
-function apiOf(config: Config, given: Arguments): PushApi {
+function apiOf({ config, source }: UsableConfig, given: Arguments): PushApi {
   const { push } = config;
-  const url = serverUrl(given, 'http://127.0.0.1:6002');
-  if (url !== undefined) return new PushApi({ url, isLocal: false });
+  const other = serverUrl(given, 'http://127.0.0.1:6002');
+  if (other !== undefined) return new PushApi({ address: givenAddress(other), isLocal: false });
   if (push.port === 0) {
     throw new UsageError('push.port is 0, so the port of the server is not known; give --url');
   }
-  return new PushApi({ url: ownAddress({ ...push, tls: hasTls(config) }), isLocal: true });
+  const url = ownAddress({ ...push, tls: hasTls(config) });
+  return new PushApi({ address: configuredAddress(url, 'push', source), isLocal: true });
 }
 
 async function* keysOf(config: Config, given: Arguments): AsyncGenerator<InstanceKey> {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { printable } from '../../runtime/logging/printable.ts';
 import { redactedUrl } from '../../runtime/logging/redact.ts';
+import type { ServerAddress } from '../server-address.ts';
 import { requestServer } from '../server-request.ts';
 import type { InstanceKey } from '../tenants/instance-keys.ts';
 
@@ -18,7 +19,7 @@ export type PushResponse =
   | { readonly result: 'unauthorised' };
 
 export interface PushApiOptions {
-  readonly url: string;
+  readonly address: ServerAddress;
   /** Whether the server is on this machine. Its certificate is then not checked, since nobody can be in between. */
   readonly isLocal: boolean;
 }
@@ -31,12 +32,13 @@ export class PushApi {
 
   constructor(options: PushApiOptions) {
     this.options = options;
-    this.shown = redactedUrl(options.url);
+    this.shown = redactedUrl(options.address.url);
   }
 
   /** Reads something of an instance. Throws `Unreachable`, or an error for a response that cannot be used. */
   async get({ id, secretKey }: InstanceKey, path: string): Promise<PushResponse> {
-    const { url, isLocal } = this.options;
+    const { address, isLocal } = this.options;
+    const { url, hint } = address;
     const { ok, status, body } = await requestServer(
       `${url}/publish_api/v1/instances/${id}${path}`,
       {
@@ -44,7 +46,7 @@ export class PushApi {
         // The certificate has the public name of the server, not that of this machine.
         ...(isLocal ? { tls: { rejectUnauthorized: false } } : {}),
         shown: this.shown,
-        hint: '. Is the server running? See --url',
+        hint,
       },
     );
     if (ok && body !== undefined) return { result: 'ok', body };

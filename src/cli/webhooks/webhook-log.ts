@@ -5,12 +5,13 @@ import {
   showWebhook,
   showWebhookDetails,
 } from '../../admin/webhook-shapes.ts';
-import type { Config } from '../../config/schema.ts';
+import type { UsableConfig } from '../../config/load.ts';
 import { openDatabase } from '../../stores/database/database.ts';
 import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
 import type { OutboxState } from '../../webhooks/outbox.ts';
 import { AdminApi } from '../admin-api.ts';
 import { ownAdminApi, ownAdminPassword } from '../admin-password.ts';
+import { givenAddress } from '../server-address.ts';
 import { Unreachable } from '../server-request.ts';
 
 /** The webhook requests of a server, running or not. */
@@ -30,11 +31,17 @@ export interface WebhookFilter {
 }
 
 /** Opens the log of the server at `url`, else of the running server of the configuration, else of its store. */
-export async function openWebhookLog(config: Config, url: string | undefined): Promise<WebhookLog> {
-  if (url !== undefined) return servedWebhookLog(new AdminApi(url, ownAdminPassword(config)));
+export async function openWebhookLog(
+  loaded: UsableConfig,
+  url: string | undefined,
+): Promise<WebhookLog> {
+  const { config } = loaded;
+  if (url !== undefined) {
+    return servedWebhookLog(new AdminApi(givenAddress(url), ownAdminPassword(config)));
+  }
   // With port 0 the server listens on any free port, which is not known here.
   if (config.admin.port === 0) return await openStoredWebhookLog(config.store.url);
-  const api = ownAdminApi(config);
+  const api = ownAdminApi(loaded);
   try {
     await api.request('GET', '/webhooks?limit=1');
     return servedWebhookLog(api);

@@ -13,7 +13,7 @@ import {
   serverUrl,
 } from '../options.ts';
 import type { ExitCode } from '../output.ts';
-import { readConfig } from '../read-config.ts';
+import { readWholeConfig } from '../read-config.ts';
 import { openWebhookLog, type WebhookLog } from './webhook-log.ts';
 
 interface Call extends Invocation {
@@ -44,9 +44,9 @@ export const WEBHOOKS_LIST_OPTIONS: readonly Option[] = [
 export function webhooksCommand(action: (call: Call) => Promise<ExitCode>) {
   return async (invocation: Invocation): Promise<ExitCode> => {
     const url = serverUrl(invocation.given, 'http://127.0.0.1:6003');
-    const config = readConfig(invocation);
-    if (config === undefined) return 2;
-    await using log = await openWebhookLog(config, url);
+    const loaded = readWholeConfig(invocation);
+    if (loaded === undefined) return 2;
+    await using log = await openWebhookLog(loaded, url);
     return await action({ ...invocation, log });
   };
 }

@@ -30,7 +30,11 @@ export function openWebhooks(options: OpenWebhooksOptions): Promise<Webhooks> {
     app: (id) => apps.directory.byId(id),
     instance: (id) => instances.directory.byId(id),
     settings: config.webhooks,
-    send: createSendRequest({ ...config.webhooks, resolver }),
+    send: createSendRequest({
+      ...config.webhooks,
+      allowedBy: 'webhooks.allowPrivateAddresses',
+      resolver,
+    }),
     log,
     timers: systemTimers,
     monotonic: monotonicTimers,

@@ -25,6 +25,9 @@ import type { LiveInstance } from '../../../tenants/push-instance.ts';
 
 const HOUR_MS = 3_600_000;
 
+/** What allows push services at private addresses. */
+const ALLOWED_BY = 'web.allowPrivateAddresses of the instance';
+
 /** A gateway setting that cannot be used. The message is for the operator. */
 export interface GatewayFault {
   readonly instance: string;
@@ -271,7 +274,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     let services = this.pushServices.get(name);
     if (services === undefined) {
       const send = this.sendTo(allowPrivateAddresses, ca);
-      const guard = { allowPrivateAddresses, resolver: this.resolver };
+      const guard = { allowPrivateAddresses, allowedBy: ALLOWED_BY, resolver: this.resolver };
       services = new PushServices({
         findAddresses: createGuardedLookup(guard, ownerOfPushService),
         sendOverHttp1: (request) =>
@@ -289,6 +292,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     const { resolver } = this;
     return createSendRequest({
       allowPrivateAddresses,
+      allowedBy: ALLOWED_BY,
       resolver,
       ...(ca === undefined ? {} : { ca }),
     });
