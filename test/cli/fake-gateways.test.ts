@@ -172,6 +172,42 @@ describe('a server that uses fake gateways', () => {
     expect(await received(gateways)).toEqual([]);
   });
 
+  it('does what the pages say: every curl of testing.md', async () => {
+    const page = await Bun.file(join(import.meta.dir, '../../docs/testing.md')).text();
+    const commands = [...page.matchAll(/^curl .*$/gm)].map(([command]) => command);
+    expect(commands).toHaveLength(5);
+    const { publicKey } = gateways.settings.web['vapid'] as { publicKey: string };
+    let device = '';
+    for (const command of commands) {
+      const here = command
+        .replace('http://127.0.0.1:6010', gateways.controlUrl)
+        .replace('http://127.0.0.1:6002', `http://127.0.0.1:${server.pushPort}`)
+        .replace('INSTANCE-ID', INSTANCE.id)
+        .replace('DEVICE-ID', device)
+        .replace('THE VAPID PUBLIC KEY', publicKey)
+        .replace(/^curl/, 'curl -sSf');
+      const answer = await Bun.$`sh -c ${here}`.text();
+      // The page names the interests of the device with the token for FCM.
+      if (command.includes('/devices/fcm ')) device = JSON.parse(answer).id;
+    }
+    await publish({ interests: ['order-7'], fcm: { data: { a: 'b' } } });
+    const { received } = JSON.parse(await gateways.nextLine());
+    const [, example = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
+    expect(received).toMatchObject({ gateway: 'fcm', to: 'any-text', status: 200 });
+    expect(Object.keys(received)).toEqual(Object.keys(JSON.parse(example)));
+    await gateways.ask('DELETE', '/script');
+  });
+
+  it('prints the settings that testing.md shows', async () => {
+    const page = await Bun.file(join(import.meta.dir, '../../docs/testing.md')).text();
+    const [, example = ''] = /```jsonc\n([\s\S]*?)```/.exec(page) ?? [];
+    const { push } = JSON.parse(example.replace(/^ *\/\/.*$/gm, ''));
+    const [{ id: _, secretKeys: __, ...shown }] = push.instances;
+    const names = (settings: object) =>
+      Object.entries(settings).map(([gateway, of]) => [gateway, Object.keys(of)]);
+    expect(names(shown)).toEqual(names(gateways.settings));
+  });
+
   it('gets the failures that a test sets up', async () => {
     const failures = [
       { gateway: 'apns', to: apnsToken, status: 410, error: 'Unregistered' },

@@ -18,43 +18,6 @@ const exampleOf = (page: string, text: string): string =>
 
 /** An app of somebody, with the package and the SDKs installed. */
 const app = temporaryDirectory({
-  'test.mjs': `
-    import assert from 'node:assert';
-    import { existsSync, readdirSync } from 'node:fs';
-    import { tmpdir } from 'node:os';
-    import { startFanfare } from 'fanfare/testing';
-    import Pusher from 'pusher';
-    import PusherJs from 'pusher-js';
-
-    process.env.FANFARE_NOTHING_LIKE_IT = 'of another server';
-    const startedAt = performance.now();
-    const server = await startFanfare();
-    const readyMs = performance.now() - startedAt;
-    const { channels, app } = server;
-    const client = new PusherJs(app.key, {
-      wsHost: channels.host, wsPort: channels.port, forceTLS: false, enabledTransports: ['ws'], cluster: 'local',
-    });
-    const channel = client.subscribe('orders');
-    await new Promise((resolve) => channel.bind('pusher:subscription_succeeded', resolve));
-    const event = new Promise((resolve) => channel.bind('created', resolve));
-    const backend = new Pusher({
-      appId: app.id, key: app.key, secret: app.secret, host: channels.host, port: String(channels.port), useTLS: false,
-    });
-    await backend.trigger('orders', 'created', { id: 17 });
-    const data = await event;
-    client.disconnect();
-    const publish = await fetch(
-      server.push.url + '/publish_api/v1/instances/' + server.instance.id + '/publishes/interests',
-      {
-        method: 'POST',
-        headers: { authorization: 'Bearer ' + server.instance.secretKey, 'content-type': 'application/json' },
-        body: JSON.stringify({ interests: ['hello'], web: { notification: { title: 'Hello' } } }),
-      },
-    );
-    await server.stop();
-    await server.stop();
-    console.log(JSON.stringify({ data, publish: publish.status, url: channels.url, readyMs }));
-  `,
   'dashboard.mjs': `
     import { startFanfare } from 'fanfare/testing';
     const server = await startFanfare();
@@ -65,6 +28,28 @@ const app = temporaryDirectory({
     await server.stop();
     console.log(JSON.stringify({ scripts: paths.length, statuses }));
   `,
+  'app.test.mjs': exampleOf('docs/testing.md', 'app.test.mjs'),
+  'devices.mjs': `
+    import { startFanfare } from 'fanfare/testing';
+    process.env.FANFARE_NOTHING_LIKE_IT = 'of another server';
+    const { channels, push, instance, gateways, stop } = await startFanfare({ fakeGateways: true });
+    const platforms = ['apns', 'fcm', 'web'];
+    const devices = await Promise.all(
+      platforms.map((platform) => gateways.register(platform, { interests: ['a'], userId: 'ann' })),
+    );
+    await gateways.script({ gateway: 'fcm', to: devices[1].token, status: 404, error: 'UNREGISTERED' });
+    const publish = { users: ['ann'], apns: { aps: { alert: 'Hi' } }, fcm: { data: { a: 'b' } }, web: { data: { a: 'b' } } };
+    await fetch(push.url + '/publish_api/v1/instances/' + instance.id + '/publishes/users', {
+      method: 'POST',
+      headers: { authorization: 'Bearer ' + instance.secretKey, 'content-type': 'application/json' },
+      body: JSON.stringify(publish),
+    });
+    const arrived = await Promise.all(devices.map((device) => device.nextNotification()));
+    const late = await devices[0].nextNotification({ timeoutMs: 50 }).catch((error) => error.message);
+    await stop();
+    await stop();
+    console.log(JSON.stringify({ url: channels.url, arrived: arrived.map(({ gateway, status }) => [gateway, status]), late }));
+  `,
   'typed.mts': `
     import { startFanfare } from 'fanfare/testing';
     export async function test(): Promise<string> {
@@ -72,6 +57,16 @@ const app = temporaryDirectory({
       await stop();
       return app.key + instance.secretKey + channels.host + String(push.port);
     }
+    export async function pushed(): Promise<number | null> {
+      await using server = await startFanfare({ fakeGateways: true });
+      const device = await server.gateways.register('web', { interests: ['a'], userId: 'ann' });
+      await server.gateways.script({ gateway: 'web', to: device.token, act: 'hang' });
+      return (await device.nextNotification({ timeoutMs: 10 })).status;
+    }
+  `,
+  'typed.cts': `
+    import testing = require('fanfare/testing');
+    export const started: Promise<testing.FanfareServer> = testing.startFanfare();
   `,
   'page.ts': `
     declare const reload: (channel: string) => void;
@@ -84,13 +79,16 @@ const app = temporaryDirectory({
   `,
   'running.mjs': `
     import { startFanfare } from 'fanfare/testing';
-    console.log((await startFanfare()).admin.url);
+    const { admin, gateways } = await startFanfare({ fakeGateways: true });
+    console.log(JSON.stringify([admin.url + '/healthz', gateways.url + '/settings']));
     setInterval(() => undefined, 1000);
   `,
-  'forgotten.mjs': `
-    import { startFanfare } from 'fanfare/testing';
-    const server = await startFanfare({ config: { channels: { apps: [] }, push: { instances: [] } } });
-    console.log(JSON.stringify({ app: server.app, instance: server.instance, url: server.channels.url }));
+  // As Jest runs it.
+  'forgotten.cjs': `
+    const { startFanfare } = require('fanfare/testing');
+    startFanfare({ config: { channels: { apps: [] }, push: { instances: [] } } }).then((server) =>
+      console.log(JSON.stringify({ app: server.app, instance: server.instance, url: server.channels.url })),
+    );
   `,
 });
 const modules = join(app.path, 'node_modules');
@@ -108,7 +106,7 @@ beforeAll(async () => {
   const archive = packed.stdout.trim();
   await run(['tar', 'xzf', archive, '--strip-components=1', '-C', join(modules, 'fanfare')], ROOT);
   // What npm would put beside it.
-  for (const name of ['bun', '@oven', 'pusher', 'pusher-js']) {
+  for (const name of ['bun', '@oven', '@pusher', 'pusher', 'pusher-js']) {
     const [scope] = name.split('/');
     if (scope !== undefined && scope !== name) mkdirSync(join(modules, scope), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
@@ -135,11 +133,11 @@ async function run(command: readonly string[], cwd: string) {
   return { stdout, stderr, exitCode };
 }
 
-/** Checks the types of a file of the app as the compiler of TypeScript does, for this kind of modules. */
-function checkTypes(module: string, file: string, ...more: readonly string[]) {
+/** Checks the types of files of the app as the compiler of TypeScript does, for this kind of modules. */
+function checkTypes(module: string, files: readonly string[], ...more: readonly string[]) {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
   const options = ['--noEmit', '--strict', '--module', module, '--target', 'es2022', ...more];
-  return run([tsc, ...options, '--types', '', file], app.path);
+  return run([tsc, ...options, '--types', '', ...files], app.path);
 }
 
 describe('the package for npm', () => {
@@ -179,27 +177,46 @@ describe('the package for npm', () => {
     expect(stdout).toMatch(/^\d+\.\d+\.\d+ \(commit [0-9a-f]{12}(?:-modified)?, /);
   });
 
-  it.each(['node', process.execPath])(
-    'starts a server for a test, and leaves nothing behind: %s',
-    async (runtime) => {
-      const ended = await run([runtime, 'test.mjs'], app.path);
-      expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
-      const { data, publish, url } = JSON.parse(ended.stdout);
-      expect({ data, publish }).toEqual({ data: { id: 17 }, publish: 200 });
-      await expect(fetch(url)).rejects.toThrow();
-      expect(readdirSync(temporary)).toEqual([]);
-    },
-  );
+  it.each([
+    ['node', '--test'],
+    [process.execPath, 'test'],
+  ])('runs the test of testing.md as it stands: %s %s', async (runtime, command) => {
+    const ended = await run([runtime, command, 'app.test.mjs'], app.path);
+    expect(ended.exitCode).toBe(0);
+    expect(ended.stdout + ended.stderr).toMatch(/\bpass 2\b|\b2 pass\b/);
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  it('registers devices of every platform that get notifications, or what a test has scripted', async () => {
+    const ended = await run(['node', 'devices.mjs'], app.path);
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+    const { url, ...shown } = JSON.parse(ended.stdout);
+    expect(shown).toEqual({
+      arrived: [
+        ['apns', 200],
+        ['fcm', 404],
+        ['web', 201],
+      ],
+      late: 'No notification arrived within 50 ms',
+    });
+    await expect(fetch(url)).rejects.toThrow();
+    expect(readdirSync(temporary)).toEqual([]);
+  });
 
   it('has types for callers without a library of types', async () => {
-    expect(await checkTypes('nodenext', 'typed.mts')).toMatchObject({ exitCode: 0, stdout: '' });
+    const files = ['typed.mts', 'typed.cts'];
+    const options = ['--lib', 'esnext'];
+    expect(await checkTypes('nodenext', files, ...options)).toMatchObject({
+      exitCode: 0,
+      stdout: '',
+    });
   });
 
   it.each(['nodenext', 'preserve'])(
     'brings the plugin for pusher-js to a page that is type-checked and bundled, as history.md says: %s',
     async (module) => {
       // The types of pusher-js are not this package's to mend.
-      const ended = await checkTypes(module, 'page.ts', '--skipLibCheck');
+      const ended = await checkTypes(module, ['page.ts'], '--skipLibCheck');
       expect(ended).toMatchObject({ exitCode: 0, stdout: '' });
     },
   );
@@ -236,7 +253,7 @@ describe('the package for npm', () => {
   });
 
   it('ends a server that a test has forgotten, with the test', async () => {
-    const { stdout, exitCode } = await run(['node', 'forgotten.mjs'], app.path);
+    const { stdout, exitCode } = await run(['node', 'forgotten.cjs'], app.path);
     const { url, ...made } = JSON.parse(stdout);
     expect({ exitCode, ...made }).toEqual({ exitCode: 0, app: null, instance: null });
     await expect(fetch(url)).rejects.toThrow();
@@ -250,15 +267,15 @@ describe('the package for npm', () => {
       const tests = Bun.spawn(['node', 'running.mjs'], { cwd: app.path, env, stdout: 'pipe' });
       const reader = tests.stdout.getReader();
       const { value } = await reader.read();
-      const url = new TextDecoder().decode(value).trim();
-      expect((await fetch(`${url}/healthz`)).status).toBe(200);
+      const urls: string[] = JSON.parse(new TextDecoder().decode(value));
+      for (const url of urls) expect((await fetch(url)).status).toBe(200);
       tests.kill(signal);
       await tests.exited;
       await eventually(
         () => readdirSync(temporary),
         (left) => left.length === 0,
       );
-      await expect(fetch(url)).rejects.toThrow();
+      for (const url of urls) await expect(fetch(url)).rejects.toThrow();
     },
   );
 });
