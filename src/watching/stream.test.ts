@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'bun:test';
+import { FakeTime } from '../../testing/fake-time.ts';
 import type { Batch, StreamRecord } from './merger.ts';
 import { type StreamQuery, WatchStream } from './stream.ts';
 
 /** A stream, and a reader that reads when it is asked to. */
 function stage(query: Partial<StreamQuery> = {}) {
   const seen = { skipped: 0, closed: 0 };
+  const time = new FakeTime();
   const stream = new WatchStream({
+    timers: time,
     query: { appId: 'app', filter: {}, showsPayloads: true, ...query },
     hello: { node: 'a' },
     onSkipped(records) {
@@ -25,7 +28,7 @@ function stage(query: Partial<StreamQuery> = {}) {
         return [event, JSON.parse(data)];
       });
   };
-  return { stream, reader, reads, seen };
+  return { stream, reader, reads, seen, time };
 }
 
 const record = (n: number, more: Partial<StreamRecord> = {}): StreamRecord => ({
@@ -53,7 +56,7 @@ describe('a live stream', () => {
     const next = reads();
     stream.offer(batch([record(1)], { skipped: { client: 2 } }));
     expect(await next).toEqual([
-      ['batch', { events: [record(1)], updates: [], skipped: { client: 2 } }],
+      ['batch', { events: [record(1)], updates: [], skipped: { client: 2 }, missed: 0 }],
     ]);
   });
 
@@ -64,7 +67,10 @@ describe('a live stream', () => {
     const updates = [1, 2, 3].map((n) => ({ n, receivers: 5 }));
     stream.offer(batch([], { updates, skipped: { client: 1, api: 1 } }));
     expect(await reads()).toEqual([
-      ['batch', { events: [record(1)], updates: [{ n: 1, receivers: 5 }], skipped: { api: 1 } }],
+      [
+        'batch',
+        { events: [record(1)], updates: [{ n: 1, receivers: 5 }], skipped: { api: 1 }, missed: 0 },
+      ],
     ]);
   });
 
@@ -73,7 +79,9 @@ describe('a live stream', () => {
     await reads();
     stream.offer(batch([record(1, { bytes: 5 }), record(2, { channel: 'hello', bytes: 5 })]));
     const { data: _, ...shown } = record(2, { channel: 'hello', bytes: 5 });
-    expect(await reads()).toEqual([['batch', { events: [shown], updates: [], skipped: {} }]]);
+    expect(await reads()).toEqual([
+      ['batch', { events: [shown], updates: [], skipped: {}, missed: 0 }],
+    ]);
   });
 
   it('hides the users of a publish from a reader who may not see payloads, and shows interests', async () => {
@@ -96,10 +104,10 @@ describe('a live stream', () => {
     await reads();
     for (let n = 0; n < 1000; n++) stream.offer(batch([record(n)]));
     const [[, data] = []] = await reads();
-    const { events, skipped } = Object(data);
+    const { events, skipped, missed } = Object(data);
     expect(events).toHaveLength(200);
     expect([events[0].n, events.at(-1).n]).toEqual([800, 999]);
-    expect(skipped).toEqual({ api: 800 });
+    expect([skipped, missed]).toEqual([{ api: 800 }, 800]);
     expect(seen.skipped).toBe(800);
     const large = record(0, { data: 'x'.repeat(1024) });
     for (let n = 0; n < 1000; n++) stream.offer(batch([large]));
@@ -116,6 +124,20 @@ describe('a live stream', () => {
     expect((await reads()).map(([event]) => event)).toEqual(['batch', 'end']);
     expect(await reader.read()).toMatchObject({ done: true });
     expect(seen.closed).toBe(1);
+  });
+
+  it('waits for a reader however long it is silent, and after the end for half a minute', async () => {
+    const { stream, reads, reader, seen, time } = stage();
+    await reads();
+    stream.offer(batch([record(1)]));
+    await time.advance(20 * 60_000);
+    expect(seen.closed).toBe(0);
+    stream.end('time');
+    await time.advance(29_999);
+    expect(seen.closed).toBe(0);
+    await time.advance(1);
+    expect(seen.closed).toBe(1);
+    expect(reader.closed).rejects.toThrow('not read');
   });
 
   it('is closed when its reader leaves, also while it waits', async () => {

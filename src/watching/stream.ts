@@ -1,4 +1,5 @@
 import { EventStream, eventText } from '../runtime/event-stream.ts';
+import type { Timers } from '../runtime/ports.ts';
 import { WAITING_CHARACTERS_MAX, WAITING_RECORDS_MAX } from './limits.ts';
 import type { Batch, RecordUpdate, StreamRecord } from './merger.ts';
 import {
@@ -38,6 +39,7 @@ export interface StreamNode {
 }
 
 export interface WatchStreamOptions {
+  readonly timers: Timers;
   readonly query: StreamQuery;
   /** The first event of the stream. */
   readonly hello: object;
@@ -58,6 +60,8 @@ export class WatchStream {
   private events: { readonly record: StreamRecord; readonly characters: number }[] = [];
   private characters = 0;
   private skipped: Partial<Record<WatchedKind, number>> = {};
+  /** How many of the skipped ones were dropped here. */
+  private missed = 0;
   private updates = new Map<number, RecordUpdate>();
   /** The records that the reader has or will get, oldest first. */
   private readonly known = new Set<number>();
@@ -68,7 +72,8 @@ export class WatchStream {
   constructor(options: WatchStreamOptions) {
     this.options = options;
     this.query = options.query;
-    this.stream = new EventStream({ take: () => this.take(), onClosed: options.onClosed });
+    const { timers, onClosed } = options;
+    this.stream = new EventStream({ timers, take: () => this.take(), onClosed });
   }
 
   get body(): ReadableStream<Uint8Array> {
@@ -147,6 +152,7 @@ export class WatchStream {
     }
     if (dropped === 0) return;
     this.events.splice(0, dropped);
+    this.missed += dropped;
     this.options.onSkipped(dropped);
   }
 
@@ -156,12 +162,13 @@ export class WatchStream {
     if (!this.isGreeted) parts.push(eventText('hello', this.options.hello));
     this.isGreeted = true;
     if (this.nodes !== undefined) parts.push(eventText('nodes', { nodes: this.nodes }));
-    const { events, updates, skipped } = this;
+    const { events, updates, skipped, missed } = this;
     if (events.length + updates.size > 0 || Object.keys(skipped).length > 0) {
       const batch = {
         events: events.map(({ record }) => record),
         updates: [...updates.values()],
         skipped,
+        missed,
       };
       parts.push(eventText('batch', batch));
     }
@@ -172,6 +179,7 @@ export class WatchStream {
     this.characters = 0;
     this.updates = new Map();
     this.skipped = {};
+    this.missed = 0;
     return parts.join('');
   }
 

@@ -120,6 +120,7 @@ export class Watches {
     const instance = instanceIn(appId);
     const payloads = showsPayloads ? 'show' : 'hide';
     const stream = new WatchStream({
+      timers,
       query,
       hello: {
         node,

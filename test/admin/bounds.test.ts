@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { connect, type Socket } from 'node:net';
+import { EventStream, eventText } from '../../src/runtime/event-stream.ts';
+import { systemTimers } from '../../src/runtime/system-timers.ts';
 import { TrustedProxies } from '../../src/runtime/trusted-proxies.ts';
 import { adminBounds } from '../../src/transports/admin/bounds.ts';
 import { type AdminListener, listenForAdmin } from '../../src/transports/admin/listener.ts';
@@ -14,8 +16,25 @@ const authorization = `Bearer ${PASSWORD}`;
 const JSON_TYPE = { 'content-type': 'application/json' };
 const LARGE = `GET /large HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`;
 
-/** Answers with the body; `/slow` calls `begun`, and answers only after the gate opens. */
-function routesWith(gate: Promise<void>, begun: () => void): readonly AdminRoute[] {
+/** A stream that never runs dry. */
+class EndlessStream {
+  taken = 0;
+  readonly stream = new EventStream({
+    timers: systemTimers,
+    take: () => eventText('number', { n: ++this.taken, filler: 'x'.repeat(65_536) }),
+    onClosed: () => undefined,
+  });
+}
+
+/**
+ * Answers with the body; `/slow` calls `begun`, and answers only after the gate opens; `/stream` answers with the
+ * stream.
+ */
+function routesWith(
+  gate: Promise<void>,
+  begun: () => void,
+  { stream }: EndlessStream,
+): readonly AdminRoute[] {
   const answer = (body: string) => ({ status: 200, contentType: 'text/plain', body });
   return [
     { method: 'POST', path: '/echo', answer: async ({ body }) => answer(JSON.stringify(body)) },
@@ -28,6 +47,15 @@ function routesWith(gate: Promise<void>, begun: () => void): readonly AdminRoute
         await gate;
         return answer('at last');
       },
+    },
+    {
+      method: 'GET',
+      path: '/stream',
+      answer: async () => ({
+        status: 200,
+        contentType: 'text/event-stream',
+        body: stream.body,
+      }),
     },
   ];
 }
@@ -49,7 +77,8 @@ async function listening(bounds: Partial<typeof adminBounds> = {}) {
     onRefused: (why) => refused.push(why),
     bounds: { ...adminBounds, ...bounds },
   });
-  listener.serve(routesWith(gate.promise, begun.resolve));
+  const endless = new EndlessStream();
+  listener.serve(routesWith(gate.promise, begun.resolve, endless));
   const { port } = listener.address;
   return {
     port,
@@ -57,6 +86,7 @@ async function listening(bounds: Partial<typeof adminBounds> = {}) {
     log,
     open: gate.resolve,
     begun: begun.promise,
+    endless,
     listener,
     [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
   };
@@ -227,6 +257,33 @@ describe('the admin listener ends connections', () => {
     clearInterval(writing);
     socket.destroy();
     expect(await connections()).toBe(true);
+  });
+
+  it('but not those that do not read a stream: it stays open, and goes on with what is newest', async () => {
+    await using server = await listening({ unreadAnswerMs: 1 });
+    const { endless } = server;
+    const socket = await connectFrom('127.0.0.1', server.port);
+    socket.write(`ET /stream HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
+    await new Promise((resolve) => socket.once('data', resolve));
+    socket.pause();
+    // The socket takes no more once a few requests have been answered without a piece of the stream.
+    let before = -1;
+    while (before !== endless.taken) {
+      before = endless.taken;
+      for (let n = 0; n < 20; n++) await fetch(`http://127.0.0.1:${server.port}/healthz`);
+    }
+    endless.taken = 1_000_000;
+    const { promise: newest, resolve, reject } = Promise.withResolvers<void>();
+    let tail = '';
+    socket.on('data', (piece: Buffer) => {
+      tail += piece.toString('latin1');
+      if (tail.includes('"n":1000001,')) resolve();
+      tail = tail.slice(-20);
+    });
+    socket.once('close', () => reject(new Error('The stream was broken off')));
+    socket.resume();
+    await newest;
+    socket.destroy();
   });
 
   it('that send further requests and do not read their long answers', async () => {

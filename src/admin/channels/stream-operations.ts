@@ -21,7 +21,7 @@ export const streamOperations: readonly Operation[] = [
     path: '/apps/{id}/stream',
     role: 'viewer',
     contentType: 'text/event-stream',
-    summary: `Show what happens in an app, on all servers, as server-sent events. At most ${RECORDS_PER_TICK} events of a server are shown in ${TICK_MS} ms, and half of them are kept for everything but \`api\` and \`client\`; what is left out is counted in \`skipped\`. A reader that is too slow gets the newest. At most ${STREAMS_MAX} streams of a server and ${STREAMS_PER_APP_MAX} of one app or instance are open at the same time, the last of each for an admin of the whole server; beyond that, the user with the most streams loses one to a user with fewer. Each ends after ${STREAM_MS / 60_000} minutes, of a user of a proxy after ${STREAM_OF_PROXY_MS / 60_000}.`,
+    summary: `Show what happens in an app, on all servers, as server-sent events. At most ${RECORDS_PER_TICK} events of a server are shown in ${TICK_MS} ms, and half of them are kept for everything but \`api\` and \`client\`; what is left out is counted in \`skipped\`. A reader that is too slow gets the newest, and \`missed\` of the others. At most ${STREAMS_MAX} streams of a server and ${STREAMS_PER_APP_MAX} of one app or instance are open at the same time, the last of each for an admin of the whole server; beyond that, the user with the most streams loses one to a user with fewer. Each ends after ${STREAM_MS / 60_000} minutes, of a user of a proxy after ${STREAM_OF_PROXY_MS / 60_000}.`,
     query: z.strictObject({
       kinds: someOf(tapKinds),
       channel: filterText('Show only events of this channel.'),

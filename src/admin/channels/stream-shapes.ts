@@ -17,6 +17,10 @@ export const nodes = z
   )
   .describe('The servers whose events are shown: this one, and those that have answered.');
 
+export const missed = count.describe(
+  'How many of the skipped ones were left out because this reader was too slow. They came before `events`.',
+);
+
 const record = z.strictObject({
   n: count.describe('Numbers the events of the app on this server.'),
   atMs: count.describe('When it happened: milliseconds since 1970.'),
@@ -76,6 +80,7 @@ const shapes = {
     skipped: byKind.describe(
       'Events of the kinds asked for that were left out because there were too many, by kind.',
     ),
+    missed,
   }),
   nodes: z.strictObject({ nodes }),
   counts: z.strictObject({

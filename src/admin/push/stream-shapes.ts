@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { platforms } from '../../push/model/device.ts';
 import { pushTapKinds } from '../../push/watching/push-tap.ts';
-import { nodes } from '../channels/stream-shapes.ts';
+import { missed, nodes } from '../channels/stream-shapes.ts';
 import { eventsOf } from '../event-shapes.ts';
 
 const count = z.int().min(0);
@@ -54,6 +54,7 @@ const shapes = {
     skipped: byKind.describe(
       'Events of the kinds asked for that were left out because there were too many, by kind.',
     ),
+    missed,
   }),
   nodes: z.strictObject({ nodes }),
   counts: z.strictObject({

@@ -38,6 +38,8 @@ export const batchShape = z.object({
   events: z.array(record),
   updates: z.array(z.object({ n: z.number(), near: text })),
   skipped: z.record(z.string().transform(printable), z.number()),
+  /** Older servers do not say it. */
+  missed: z.number().default(0),
 });
 
 export const endShape = z.object({ why: z.string().transform(printable) });

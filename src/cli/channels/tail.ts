@@ -109,7 +109,8 @@ async function follow(call: Invocation, body: ReadableStream<Uint8Array>): Promi
 /** Prints events, updates and skipped counts, one line each. */
 function jsonPrinter({ output }: Invocation) {
   return ({ data }: StreamEvent) => {
-    const { events, updates, skipped } = Object(data);
+    const { events, updates, skipped, missed = 0 } = Object(data);
+    if (missed > 0) output.print(JSON.stringify({ missed }));
     for (const event of events) output.print(JSON.stringify(event));
     for (const update of updates) output.print(JSON.stringify({ update }));
     if (Object.keys(skipped).length > 0) output.print(JSON.stringify({ skipped }));
@@ -120,7 +121,8 @@ function textPrinter({ output }: Invocation) {
   /** The channels of printed records, the oldest first. */
   const channels = new Map<number, string>();
   return ({ data }: StreamEvent) => {
-    const { events, updates, skipped } = batchShape.parse(data);
+    const { events, updates, skipped, missed } = batchShape.parse(data);
+    if (missed > 0) output.print(`Read too slowly, missing here: ${missed} events`);
     for (const event of events) {
       output.print(recordLine(event));
       if (event.receivers === 0) channels.set(event.n, event.channel ?? '');

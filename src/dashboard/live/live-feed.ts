@@ -3,7 +3,7 @@ import { apiUrl } from '../api/client.ts';
 import type { StreamEvent } from '../api/event-stream.ts';
 import { openStream } from '../api/stream-connection.ts';
 import type { Values } from '../parts/charts/series.ts';
-import { duration } from '../parts/formats.ts';
+import { counted, duration } from '../parts/formats.ts';
 import { LiveRows } from './live-rows.ts';
 import type { Recorder, Recording } from './recording.ts';
 import { groupOf, type LiveFilter, type LiveRecord, passes, streamQuery } from './records.ts';
@@ -164,14 +164,17 @@ export class LiveFeed {
   private takeHello(nowMs: number, given: Record<string, unknown>): void {
     const { value: before } = this.state;
     if (before.is === 'lost') {
-      const gap = `${duration(nowMs - before.sinceMs)} missing: ${before.why}`;
-      this.rows.addGap(gap);
-      this.recorder.value?.gap(gap);
-      this.changed();
+      this.addGap(`${duration(nowMs - before.sinceMs)} missing: ${before.why}`);
     }
     this.state.value = { is: 'open' };
     this.hidesPayloads.value = given['payloads'] === 'hide';
     this.takeNodes(given);
+  }
+
+  private addGap(gap: string): void {
+    this.rows.addGap(gap);
+    this.recorder.value?.gap(gap);
+    this.changed();
   }
 
   private takeNodes({ nodes }: { readonly nodes?: unknown }): void {
@@ -184,11 +187,18 @@ export class LiveFeed {
       events = [],
       updates = [],
       skipped = {},
+      missed = 0,
     } = given as {
       events?: readonly LiveRecord[];
       updates?: readonly { n: number }[];
       skipped?: Readonly<Record<string, number>>;
+      missed?: number;
     };
+    const left = Object.entries(skipped);
+    if (missed > 0) {
+      const all = left.reduce((sum, [, number]) => sum + number, 0);
+      this.addGap(`${counted(all, 'event')} missing: this page read too slowly`);
+    }
     this.rows.add(events);
     for (const update of updates) this.rows.update(update);
     const { value: recorder } = this.recorder;
@@ -197,7 +207,8 @@ export class LiveFeed {
       for (const record of events) if (passes(record, this.filter)) recorder.take(record);
       for (const update of updates) recorder.update(update);
     }
-    for (const [kind, number] of Object.entries(skipped)) {
+    // What is missing for longer than a second has no place in the counts of one.
+    for (const [kind, number] of missed > 0 ? [] : left) {
       const { id } = groupOf(kind);
       this.skipped[id] = (this.skipped[id] ?? 0) + number;
     }

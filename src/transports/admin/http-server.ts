@@ -283,7 +283,19 @@ async function sendStream(
   { response, unreadMs }: { readonly response: ServerResponse; readonly unreadMs: number },
 ): Promise<void> {
   const reader = stream.getReader();
-  response.once('close', () => void reader.cancel().catch(() => undefined));
+  let unread: ReturnType<typeof setTimeout> | undefined;
+  response.once('close', () => {
+    clearTimeout(unread);
+    void reader.cancel().catch(() => undefined);
+  });
+  // While the stream goes on, its client may read when it likes: the stream bounds what waits, and keeps the newest.
+  reader.closed.then(
+    () => {
+      if (response.destroyed) return;
+      unread = setTimeout(() => response.destroy(), unreadMs);
+    },
+    () => response.destroy(),
+  );
   // Sent at once, so that the client knows that its request was accepted.
   response.flushHeaders();
   try {
@@ -291,14 +303,12 @@ async function sendStream(
       const { done, value } = await reader.read();
       if (done || response.destroyed) break;
       if (response.write(value)) continue;
-      const unread = setTimeout(() => response.destroy(), unreadMs);
       const { promise, resolve } = Promise.withResolvers<void>();
       response.once('drain', resolve);
       response.once('close', resolve);
       await promise;
       response.off('drain', resolve);
       response.off('close', resolve);
-      clearTimeout(unread);
     }
     response.end();
   } catch {

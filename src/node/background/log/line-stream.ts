@@ -34,7 +34,11 @@ export class LineStream {
   constructor(options: LineStreamOptions) {
     this.options = options;
     this.text = eventText('hello', options.hello);
-    this.stream = new EventStream({ take: () => this.take(), onClosed: () => this.closed() });
+    this.stream = new EventStream({
+      timers: options.timers,
+      take: () => this.take(),
+      onClosed: () => this.closed(),
+    });
     this.cancelEnd = options.timers.after(options.lifeMs, () => this.end('time'));
     this.cancelSilence = this.breakSilenceLater();
   }
