@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ENCODING_RULE, isReadableAddress } from '../runtime/login-encoding.ts';
 import { channelsSettings } from './settings/channels-settings.ts';
 import { pushSettings } from './settings/push-settings.ts';
 import {
@@ -187,6 +188,9 @@ const store = z
       'be sqlite:PATH or begin with postgres:// or postgresql://',
       '',
     )
+      .refine((url) => !url.startsWith('postgres') || isReadableAddress(url), {
+        error: `must be a valid address; ${ENCODING_RULE}`,
+      })
       .refine(namesOneFile, {
         error:
           'must be sqlite:PATH of one file, without a scheme such as file:, question marks, control characters, and white space or a slash at either end',

@@ -272,11 +272,40 @@ describe('the address of a store', () => {
     'postgres://127.0.0.1:1/db?user=x&password=geheim',
     'postgres://user:geheim@127.0.0.1:1/db?sslmode=nonsense',
     'postgres://user:1/geheim@127.0.0.1:1/db',
+    'postgres://user:1@geheim/x@127.0.0.1:1/db',
+    'postgres://user:1@geheim?x@127.0.0.1:1/db',
+    'postgres://user:1@geheim#x@127.0.0.1:1/db',
+    'postgres://user:geheim%@127.0.0.1:1/db',
   ])('never shows its password where it cannot be opened: %s', async (url) => {
     const error = await why(url);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(error.message).not.toContain('geheim');
     expect(error.message.length).toBeGreaterThan(20);
+  });
+
+  it.each([
+    'postgres://u:p@ss/word@db.example/x',
+    'postgres://u:1/2@db.example/x',
+    'postgres://u:p@ss?word@db.example/x',
+    'postgres://u:p@ss?a=b@db.example/x',
+    'postgres://u:p@ss#word@db.example/x',
+    'postgres://u:100%@db.example/x',
+  ])('whose password would change its host is refused before anything is sent: %s', async (url) => {
+    expect((await why(url)).message).toBe(
+      'store.url: not a valid address; in a user or a password, characters such as / ? # @ : % must be percent-encoded (%2F %3F %23 %40 %3A %25)',
+    );
+  });
+
+  it('is named with the reason where no connection can be made', async () => {
+    expect((await why('postgres://u:p@127.0.0.1:1/db?application_name=a@b')).message).toEndWith(
+      'cannot be opened: nothing listens at 127.0.0.1:1 (ECONNREFUSED). Check store.url',
+    );
+    expect((await why('postgres://u:p@[::1]:1/db')).message).toContain(
+      'nothing listens at [::1]:1 (ECONNREFUSED)',
+    );
+    expect((await why('postgres://u:p@nobody.invalid/db')).message).toMatch(
+      /cannot be opened: the name nobody\.invalid (is unknown \(ENOTFOUND\)|cannot be looked up, .*)\. Check store\.url$/,
+    );
   });
 
   it('is shown without any password', () => {

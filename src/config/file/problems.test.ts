@@ -269,6 +269,10 @@ describe('problems', () => {
     [{ 'a b\n': 1 }, '["a b\\n"]: unknown setting'],
     [{ unlike: 1 }, 'unlike: unknown setting'],
     [
+      { store: { url: 'postgres://u:p@ss/word@db.example/x' } },
+      'store.url: must be a valid address; in a user or a password, characters such as / ? # @ : % must be percent-encoded (%2F %3F %23 %40 %3A %25)',
+    ],
+    [
       { port: 1 },
       'port: unknown setting, did you mean "channels.port", "push.port" or "admin.port"?',
     ],

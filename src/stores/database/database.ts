@@ -1,11 +1,13 @@
 import { resolve } from 'node:path';
 import { SQL } from 'bun';
+import { messageOf } from '../../runtime/error-code.ts';
 import { redactedUrl } from '../../runtime/logging/redact.ts';
 import type { Backend } from './backend.ts';
 import type { Dialect } from './dialect.ts';
 import { StoreUnavailable } from './faults.ts';
 import { migrate } from './migrations.ts';
 import { openPostgres } from './postgres.ts';
+import { whyUnreached } from './postgres-reach.ts';
 import { openSqlite } from './sqlite.ts';
 import type { WriteOwner } from './waiting-changes.ts';
 import { type Change, WriteQueue } from './write-queue.ts';
@@ -83,7 +85,7 @@ export async function openDatabase(url: string): Promise<Database> {
     }
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = filename === undefined ? await whyUnreached(url, error) : messageOf(error);
     // SQLite may find the damage before the store is checked.
     const isDamaged = error instanceof SQL.SQLiteError && error.code.startsWith('SQLITE_CORRUPT');
     const fault = isDamaged ? 'is damaged, restore it from a backup' : 'cannot be opened';

@@ -1,4 +1,5 @@
 import { SQL } from 'bun';
+import { ENCODING_RULE, isReadableAddress } from '../../runtime/login-encoding.ts';
 import type { Backend } from './backend.ts';
 import { StoreSilent, StoreUnavailable } from './faults.ts';
 
@@ -24,10 +25,8 @@ export async function openPostgres(
       'store.url: it must be sqlite:FILE or postgres://…, for example sqlite:data/fanfare.db',
     );
   }
-  if (!URL.canParse(url)) {
-    throw new StoreUnavailable(
-      'store.url: not a valid address; in a user or a password, characters such as / ? # @ : must be percent-encoded',
-    );
+  if (!isReadableAddress(url)) {
+    throw new StoreUnavailable(`store.url: not a valid address; ${ENCODING_RULE}`);
   }
   let sql = connect(url, answerTimeoutMs);
   const ask = async <T>(question: (asked: SQL) => Promise<T>): Promise<T> => {

@@ -30,6 +30,7 @@ describe('a Redis server', () => {
 
     expect(await link.server.commands.run(['PING'])).toBe('PONG');
     await expect(openLink({ url })).rejects.toThrow(RedisRefused);
+    await expect(openLink({ url })).rejects.toThrow('NODE_EXTRA_CA_CERTS');
     rmSync(folder, { recursive: true });
   });
 

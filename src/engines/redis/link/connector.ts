@@ -1,3 +1,4 @@
+import { ENCODING_RULE } from '../../../runtime/login-encoding.ts';
 import type { Log, Timers } from '../../../runtime/ports.ts';
 import { type Endpoint, parseRedisUrl, type RedisAddress } from './address.ts';
 import { checkServer, clockWarnings } from './check-server.ts';
@@ -36,7 +37,7 @@ export class Connector {
     const address = parseRedisUrl(options.url);
     if (address === undefined) {
       throw new RedisRefused(
-        'the URL of Redis does not have the form redis://host, rediss://host or redis+sentinel://host,host/name',
+        `the URL of Redis does not have the form redis://USER:PASSWORD@HOST:PORT/DB, rediss://… or redis+sentinel://HOST,HOST/NAME; ${ENCODING_RULE}`,
       );
     }
     this.options = options;

@@ -1,6 +1,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { errorCode, messageOf } from '../../../runtime/error-code.ts';
+import { certificateRefusal } from '../../../runtime/certificate-refusal.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 import type { Endpoint } from './address.ts';
 import { RedisAway, RedisRefused } from './reply.ts';
@@ -47,11 +48,11 @@ export function openSocket(endpoint: Endpoint, options: SocketOptions): Promise<
     };
     const stopTimer = timers.after(timeoutMs, () => giveUp(`no answer within ${timeoutMs} ms`));
     const onError = (error: Error) => {
-      const refusal = certificateProblem(error);
+      const refusal = certificateRefusal(error, `${host}:${port}`);
       if (refusal === undefined) return giveUp(messageOf(error));
       stopTimer();
       socket.destroy();
-      reject(new RedisRefused(`the certificate of ${host}:${port} is not accepted: ${refusal}`));
+      reject(new RedisRefused(refusal));
     };
     const onClose = () => giveUp('closed');
     socket.once('error', onError);
@@ -65,13 +66,6 @@ export function openSocket(endpoint: Endpoint, options: SocketOptions): Promise<
       resolve(socket);
     });
   });
-}
-
-/** The codes of Node for a certificate that is not trusted, has expired, or is for another name. */
-const CERTIFICATE_CODE = /CERT|SELF_SIGNED|UNABLE_TO_/;
-
-function certificateProblem(error: Error): string | undefined {
-  return CERTIFICATE_CODE.test(String(errorCode(error))) ? messageOf(error) : undefined;
 }
 
 /** Drops the fields that are `undefined`. */
