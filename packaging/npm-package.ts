@@ -11,9 +11,12 @@ import { run } from './run.ts';
  * two thirds of the CPU time, and has all packages inside but Bun.
  */
 export async function packNpm(out: string): Promise<readonly string[]> {
-  const [listed] = JSON.parse(run(['npm', 'pack', '--dry-run', '--json'], { cwd: ROOT }));
-  const folder = mkdtempSync(join(tmpdir(), 'fanfare-package-'));
+  const work = mkdtempSync(join(tmpdir(), 'fanfare-package-'));
+  // npm cannot pack without a cache, and the home of the caller need not be writable.
+  const npmPack = ['npm', 'pack', '--json', `--cache=${join(work, 'cache')}`];
+  const folder = join(work, 'package');
   try {
+    const [listed] = JSON.parse(run([...npmPack, '--dry-run'], { cwd: ROOT }));
     for (const { path } of listed.files) {
       if (path.startsWith('src/')) continue;
       mkdirSync(join(folder, dirname(path)), { recursive: true });
@@ -26,10 +29,9 @@ export async function packNpm(out: string): Promise<readonly string[]> {
     await Bun.write(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
     // npm keeps the modes, and those of a clone depend on its owner.
     run(['chmod', '-R', 'u=rwX,go=rX', folder], { cwd: folder });
-    const pack = ['npm', 'pack', '--json', '--pack-destination', out];
-    const [packed] = JSON.parse(run(pack, { cwd: folder }));
+    const [packed] = JSON.parse(run([...npmPack, '--pack-destination', out], { cwd: folder }));
     return [join(out, packed.filename)];
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(work, { recursive: true, force: true });
   }
 }

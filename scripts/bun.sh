@@ -4,6 +4,12 @@
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "$0")")/.." && pwd)
 
+case $root in
+  *[?\\]*)
+    printf 'fanfare: Bun starts no program in a folder with ? or \\ in its path: %s\n' "$root" >&2
+    exit 1 ;;
+esac
+
 sh "$root/scripts/install-packages.sh" run
 
 for modules in "$root/node_modules" "$root/.."; do

@@ -31,5 +31,12 @@ fi
 
 echo 'Installing what package-lock.json pins ...' >&2
 if [ "$wanted" = run ]; then omit=--omit=dev; else omit=--include=dev; fi
+# npm fails without a cache, and keeps it in the home, which may be read-only. What npm runs knows the path from it.
+cache=${npm_config_cache:-${HOME:-}/.npm}
+if ! mkdir -p "$cache" 2>/dev/null || [ ! -w "$cache" ]; then
+  npm_config_cache=$(mktemp -d)
+  export npm_config_cache
+  trap 'rm -rf "$npm_config_cache"' EXIT
+fi
 npm ci "$omit" --ignore-scripts --no-fund --no-audit --loglevel=error >&2
 echo "$sum" >"$stamp"

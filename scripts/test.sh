@@ -7,6 +7,8 @@
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
+# Tests run programs as other users, who must be able to read what this run makes.
+umask 022
 
 sh scripts/install-packages.sh develop
 
@@ -40,6 +42,8 @@ TMPDIR=$TEST_RUN_FOLDER
 export TEST_RUN_FOLDER TMPDIR
 # PostgreSQL runs as a user of its own, and must reach its folder in here.
 chmod 711 "$TEST_RUN_FOLDER"
+# npm fails without a cache, and keeps it in the home, which may be read-only.
+[ -w "${HOME:-}" ] || export npm_config_cache="$TEST_RUN_FOLDER/npm-cache"
 
 # Ends what tests have left running: servers and Firefox, if they were started in this folder, and PostgreSQL, which
 # cleans up after itself.

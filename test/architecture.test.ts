@@ -344,6 +344,26 @@ describe('a thread', () => {
   });
 });
 
+describe('the path of a clone', () => {
+  it('may have spaces, quotes and letters of any language', async () => {
+    const broken: string[] = [];
+    const scripts = await readSources(
+      '.',
+      '{src,sdk,testing,test,bench,examples,scripts,packaging}/**/*.{js,mjs}',
+    );
+    for (const { path, text } of [...all, ...scripts]) {
+      // The path of a URL has them encoded. `import.meta.dir` and `fileURLToPath` have not.
+      if (/import\.meta\.url\s*,?\s*\)\s*\.pathname/.test(text)) broken.push(`${path}: pathname`);
+      // A shell, or JavaScript that is made here, would read what is put into its text. Give it arguments, or use JSON.
+      // That test is about such text.
+      if (path === 'src/dashboard/api/command.test.ts') continue;
+      if (/'(?:-c|-e|--eval)',\s*`[^`]*\$\{/.test(text)) broken.push(`${path}: text of a shell`);
+      if (/(?:from|import) '\$\{/.test(text)) broken.push(`${path}: import in quotes`);
+    }
+    expect(broken).toEqual([]);
+  });
+});
+
 describe('the wire', () => {
   it('is known to channels/wire.ts alone, and to the doctor and the dashboard, which are clients', () => {
     const knows = product.filter(({ text }) =>

@@ -1,9 +1,10 @@
 import { expect, it } from 'bun:test';
+import { join } from 'node:path';
 import { parseNice } from './priority.ts';
 
 const SCRIPT = `
   import { readFileSync } from 'node:fs';
-  import { goFirst } from '${import.meta.dir}/priority.ts';
+  import { goFirst } from ${JSON.stringify(join(import.meta.dir, 'priority.ts'))};
   console.log(goFirst());
   console.log(readFileSync('/proc/self/autogroup', 'latin1').trim());
 `;

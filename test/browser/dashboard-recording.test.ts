@@ -87,7 +87,7 @@ it('records what happens, opens it again, makes a test of it, and sends it to an
     steps,
     (await Bun.file(steps).text()).replace(
       "'pusher-js'",
-      `'${Bun.resolveSync('pusher-js', import.meta.dir)}'`,
+      JSON.stringify(Bun.resolveSync('pusher-js', import.meta.dir)),
     ),
   );
   expect(await run()).toMatchObject({ code: 0, out: 'All steps passed.\n' });

@@ -12,12 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { admin } from '../../testing/clients/admin-api.ts';
-import {
-  type Fanfare,
-  PROGRAM,
-  spawnFanfare,
-  startFanfare,
-} from '../../testing/servers/fanfare.ts';
+import { OTHER_USER, programOfOtherUser } from '../../testing/other-user.ts';
+import { type Fanfare, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
 import { FREE_PORTS, fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
 
@@ -189,7 +185,6 @@ it('a server does not start with a password file that is a symbolic link', async
 });
 
 describe('server and command line refuse a password file that', () => {
-  const OTHER_USER = 65_534;
   const isRoot = process.geteuid?.() === 0;
 
   it.each<[string, string, (file: string, directory: string) => void]>([
@@ -237,6 +232,7 @@ describe('server and command line refuse a password file that', () => {
 
   // Root may read everything and trusts every owner, so this needs another user.
   it.if(isRoot)('belongs to another user, or that its own user may not read', async () => {
+    using program = await programOfOtherUser(join(import.meta.dir, '../../src/main.ts'));
     for (const [prepare, why] of [
       [(file: string) => chownSync(file, 12_345, 12_345), 'it belongs to another user (12345)'],
       [(file: string) => chmodSync(file, 0o000), 'permission denied'],
@@ -247,8 +243,7 @@ describe('server and command line refuse a password file that', () => {
       writeFileSync(file, 'chosen by somebody\n', { mode: 0o644 });
       for (const owned of [path, file]) chownSync(owned, OTHER_USER, OTHER_USER);
       prepare(file);
-      const command = [process.execPath, PROGRAM, 'admin', 'password'];
-      const child = Bun.spawn(['setpriv', `--reuid=${OTHER_USER}`, '--clear-groups', ...command], {
+      const child = Bun.spawn([...program.command, 'admin', 'password'], {
         cwd: path,
         env: { ...process.env, FANFARE_STORE_URL: 'sqlite:fanfare.db' },
         stderr: 'pipe',

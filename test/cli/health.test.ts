@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { spawnSync } from 'node:child_process';
-import { chmodSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../../testing/eventually.ts';
+import { programOfOtherUser } from '../../testing/other-user.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
 
@@ -109,23 +109,26 @@ describe('fanfare health', () => {
 });
 
 describe('the configuration of the machine', () => {
-  it('is not passed over by a user who may not read it', () => {
+  it('is not passed over by a user who may not read it', async () => {
     using directory = temporaryDirectory({ 'fanfare.yaml': 'drainSeconds: 1' });
+    using scripts = temporaryDirectory();
     const load = join(import.meta.dir, '../../src/config/load.ts');
     const script = `
       import { loadConfig } from ${JSON.stringify(load)};
       const systemDirectory = ${JSON.stringify(directory.path)};
       console.log(JSON.stringify(loadConfig({ directory: '/', environment: {}, systemDirectory })));`;
+    const file = join(scripts.path, 'load.ts');
+    writeFileSync(file, script);
+    using program = process.getuid?.() === 0 ? await programOfOtherUser(file) : undefined;
     chmodSync(directory.path, 0o000);
-    const isRoot = process.getuid?.() === 0;
-    const { stdout } = spawnSync(process.execPath, ['--eval', script], {
-      ...(isRoot ? { uid: 65_534, gid: 65_534 } : {}),
+    const child = Bun.spawn([...(program?.command ?? [process.execPath, file])], {
       cwd: '/',
       env: { ...process.env, HOME: '/' },
-      encoding: 'utf8',
+      stdout: 'pipe',
     });
+    const printed = await new Response(child.stdout).json();
     chmodSync(directory.path, 0o700);
-    expect(JSON.parse(stdout)).toEqual({
+    expect(printed).toEqual({
       ok: false,
       problems: [
         {

@@ -2,9 +2,11 @@ import { expect, it } from 'bun:test';
 import {
   chmodSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -80,14 +82,20 @@ it('loads neither .env nor bunfig.toml of the working directory', async () => {
   expect(printed).toMatch(/^fanfare: http:\/\/127\.0\.0\.1:1 does not answer: .*\n$/);
 });
 
+/** Copies the script that installs packages into a clone, and returns its path. */
+function installerIn(clone: string): string {
+  const script = join(clone, 'scripts/install-packages.sh');
+  mkdirSync(join(clone, 'scripts'));
+  copyFileSync(join(import.meta.dir, '../../scripts/install-packages.sh'), script);
+  return script;
+}
+
 it('does not let npm empty the folder behind a link named node_modules', async () => {
   using modules = temporaryDirectory({ 'of-another-clone': '' });
   using tools = temporaryDirectory({ npm: '#!/bin/sh\nrm -r node_modules/*\n' });
   using clone = temporaryDirectory({ 'package-lock.json': '{}' });
   chmodSync(join(tools.path, 'npm'), 0o755);
-  mkdirSync(join(clone.path, 'scripts'));
-  const script = join(clone.path, 'scripts/install-packages.sh');
-  copyFileSync(join(import.meta.dir, '../../scripts/install-packages.sh'), script);
+  const script = installerIn(clone.path);
   symlinkSync(modules.path, join(clone.path, 'node_modules'));
   const printed = await complains(['sh', script, 'run'], {
     directory: clone.path,
@@ -97,6 +105,47 @@ it('does not let npm empty the folder behind a link named node_modules', async (
     `fanfare: ${clone.path}/node_modules is a link to ${modules.path}, where not everything is that package-lock.json pins. Run 'npm ci' in the folder that it belongs to, or remove the link.\n`,
   );
   expect(readdirSync(modules.path)).toEqual(['of-another-clone']);
+});
+
+it('installs packages also if the home cannot be written, where npm would keep its cache', async () => {
+  using tools = temporaryDirectory({
+    npm: '#!/bin/sh\nmkdir node_modules\necho "$npm_config_cache"\n',
+  });
+  using clone = temporaryDirectory({ 'package-lock.json': '{}', 'a-file': '' });
+  chmodSync(join(tools.path, 'npm'), 0o755);
+  const script = installerIn(clone.path);
+  // As where npm itself has started this: it passes the path of the cache on.
+  const home = join(clone.path, 'a-file');
+  const cacheFor = async (given: Readonly<Record<string, string>>) => {
+    const PATH = `${tools.path}:${process.env['PATH']}`;
+    const environment = { PATH, TMPDIR: tools.path, ...given };
+    const printed = await complains(['sh', script, 'run'], {
+      directory: clone.path,
+      given: environment,
+    });
+    rmSync(join(clone.path, 'node_modules'), { recursive: true });
+    return printed.split('\n')[1];
+  };
+  const kept = join(tools.path, 'cache');
+  expect(await cacheFor({ npm_config_cache: kept, HOME: home })).toBe(kept);
+  for (const given of [{}, { npm_config_cache: join(home, '.npm') }]) {
+    const cache = (await cacheFor({ HOME: home, ...given })) ?? '';
+    expect(cache).toStartWith(tools.path);
+    // It is removed afterwards.
+    expect(existsSync(cache)).toBe(false);
+  }
+});
+
+it('says that Bun cannot start from a folder with a question mark or a backslash in its path', async () => {
+  for (const name of ['what?', 'a\\b']) {
+    using place = temporaryDirectory();
+    const scripts = join(place.path, name, 'scripts');
+    mkdirSync(scripts, { recursive: true });
+    copyFileSync(join(import.meta.dir, '../../scripts/bun.sh'), join(scripts, 'bun.sh'));
+    expect(await complains(['sh', join(scripts, 'bun.sh')], { directory: place.path })).toBe(
+      `fanfare: Bun starts no program in a folder with ? or \\ in its path: ${join(place.path, name)}\n`,
+    );
+  }
 });
 
 it('names itself in hints as it was called', async () => {

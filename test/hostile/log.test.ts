@@ -84,20 +84,23 @@ const LINES = 2_000;
 describe('the log', () => {
   it('is written to a file', async () => {
     const path = join(directory(), 'log');
-    const child = Bun.spawn(['sh', '-c', `exec "${process.execPath}" "${PROGRAM}" 2>"${path}"`], {
-      ...environment(LINES),
-      stdout: 'pipe',
-    });
+    const child = Bun.spawn(
+      ['sh', '-c', 'exec "$0" "$1" 2>"$2"', process.execPath, PROGRAM, path],
+      {
+        ...environment(LINES),
+        stdout: 'pipe',
+      },
+    );
     const result: Result = await child.stdout.json();
     expect(result).toMatchObject({ to: path, dropped: 0 });
     expect(numbersIn(readFileSync(path, 'utf8'))).toEqual(upTo(LINES));
   });
 
   it('is written to a pipe', async () => {
-    const command = `"${process.execPath}" "${PROGRAM}" 2>&1 >"$RESULT" | cat`;
     const result = join(directory(), 'result');
-    const child = Bun.spawn(['sh', '-c', command], {
-      ...environment(LINES, { RESULT: result }),
+    const command = '"$0" "$1" 2>&1 >"$2" | cat';
+    const child = Bun.spawn(['sh', '-c', command, process.execPath, PROGRAM, result], {
+      ...environment(LINES),
       stdout: 'pipe',
     });
     expect(numbersIn(await child.stdout.text())).toEqual(upTo(LINES));

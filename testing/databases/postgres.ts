@@ -94,9 +94,10 @@ function removeAfterwards(folder: string): void {
     'immediate',
     'stop',
   ]);
-  const stop = [command, ...args].map((word) => `'${word}'`).join(' ');
-  const script = `while kill -0 ${process.pid} 2>/dev/null; do sleep 1; done; ${stop}; rm -rf '${folder}'`;
-  spawn('sh', ['-c', script], { detached: true, stdio: 'ignore', cwd: '/' }).unref();
+  const script =
+    'pid=$0; folder=$1; shift; while kill -0 "$pid" 2>/dev/null; do sleep 1; done; "$@"; rm -rf "$folder"';
+  const given = [String(process.pid), folder, command, ...args];
+  spawn('sh', ['-c', script, ...given], { detached: true, stdio: 'ignore', cwd: '/' }).unref();
 }
 
 function makeCluster(folder: string): void {
@@ -118,8 +119,10 @@ function makeCluster(folder: string): void {
 }
 
 function startServer(folder: string, port: number): void {
-  const settings = ['listen_addresses=127.0.0.1', 'max_connections=200', ...FAST];
-  const options = ['-p', port, '-k', folder, ...settings.map((setting) => `-c ${setting}`)];
+  // Without a Unix socket: the path of one has at most 107 bytes. pg_ctl has the options split by a shell.
+  const sockets = 'unix_socket_directories=';
+  const settings = ['listen_addresses=127.0.0.1', sockets, 'max_connections=200', ...FAST];
+  const options = ['-p', port, ...settings.map((setting) => `-c ${setting}`)];
   run('pg_ctl', [
     '-D',
     join(folder, 'data'),

@@ -249,7 +249,7 @@ export async function spawnFanfare(
   const limited =
     openFilesMax === undefined
       ? []
-      : ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$@"`, 'fanfare'];
+      : ['sh', '-c', 'ulimit -n "$0" && exec "$@"', String(openFilesMax)];
   const command = commandOf(program);
   return await spawnProgram([...limited, ...command, ...args], directory, {
     ...COMMAND_IN_HINTS,

@@ -61,7 +61,9 @@ export async function bundleSpecs(): Promise<string> {
   const { outputs } = await Bun.build({
     // A module of CommonJS that is the entry itself would never be called.
     entrypoints: ['/entry.js'],
-    files: { '/entry.js': `import '${PACKAGE}/spec/javascripts/integration/index.web.js';` },
+    files: {
+      '/entry.js': `import ${JSON.stringify(`${PACKAGE}/spec/javascripts/integration/index.web.js`)};`,
+    },
     target: 'browser',
     format: 'iife',
     plugins: [asWebpack],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'bun:test';
+import { join } from 'node:path';
 import type { MetricId } from '../../../observability/metrics-table.ts';
 import type { EndpointHealth } from '../../../webhooks/sending/endpoint-health.ts';
 import { Conditions, rules } from './conditions.ts';
@@ -253,7 +254,7 @@ describe('a condition', () => {
   });
 
   it('is there for each alert of packaging/monitoring/alerts.yml', async () => {
-    const file = new URL('../../../../packaging/monitoring/alerts.yml', import.meta.url).pathname;
+    const file = join(import.meta.dir, '../../../../packaging/monitoring/alerts.yml');
     const { groups } = Bun.YAML.parse(await Bun.file(file).text()) as {
       readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[];
     };
