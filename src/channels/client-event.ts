@@ -1,7 +1,7 @@
 import { hasMoreCharacters } from '../runtime/characters.ts';
 import { perSecond, TokenBucket } from '../runtime/rates/token-bucket.ts';
 import { needsAuthorisation } from './channel-name.ts';
-import { ask, describeFailure, EngineFailure } from './engine-failure.ts';
+import { ask, EngineFailure, logFailure } from './engine-failure.ts';
 import { EVENT_NAME_LENGTH_MAX } from './event.ts';
 import type { Hub } from './hub.ts';
 import { after, type MaybePromise, recover } from './maybe-promise.ts';
@@ -70,11 +70,11 @@ export function relay(hub: Hub, session: Session, message: ClientEvent): MaybePr
  */
 function notSent(hub: Hub, session: Session, error: unknown): boolean {
   if (!(error instanceof EngineFailure)) throw error;
-  hub.rateLimitedLog.error(
-    'Client event not sent: the engine cannot answer',
-    { app: session.app.id },
-    { connection: session.socketId, error: describeFailure(error) },
-  );
+  logFailure(hub.rateLimitedLog, error, {
+    message: 'Client event not sent: the engine cannot answer',
+    whose: { app: session.app.id },
+    fields: { connection: session.socketId },
+  });
   const message = 'Client event rejected: the server cannot send it now, try again later';
   reportProblem(hub, session, { problem: 'client-event-unavailable', message });
   return false;

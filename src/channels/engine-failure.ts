@@ -1,3 +1,4 @@
+import type { Fields, RateLimitedLog, Whose } from '../runtime/logging/rate-limited-log.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 
 /** An engine could not answer; `cause` is what it threw. */
@@ -5,6 +6,14 @@ export class EngineFailure extends Error {
   constructor(call: string, cause: unknown) {
     super(`The engine failed at ${call}`, { cause });
     this.name = 'EngineFailure';
+  }
+}
+
+/** An engine cannot be asked at the moment: an outage of another service, and no fault of this program. */
+export class EngineUnavailable extends Error {
+  constructor(why: string, options?: ErrorOptions) {
+    super(why, options);
+    this.name = 'EngineUnavailable';
   }
 }
 
@@ -24,10 +33,27 @@ function failure(call: string, cause: unknown): Promise<never> {
 }
 
 /**
+ * Logs that work for somebody failed inside the server. An outage of the engine, which has a line of its own, makes one
+ * warning for all of them.
+ */
+export function logFailure(
+  log: RateLimitedLog,
+  error: unknown,
+  { message, whose, fields }: { message: string; whose: Whose; fields: Fields },
+): void {
+  const cause = error instanceof EngineFailure ? error.cause : undefined;
+  if (cause instanceof EngineUnavailable) {
+    const why = cause.cause instanceof Error ? cause.cause.message : cause.message;
+    return log.warn('Requests are refused, because the engine cannot be asked', {}, { why });
+  }
+  log.error(message, whose, { ...fields, error: describeFailure(error) });
+}
+
+/**
  * An error for the log: the message, then the stack of its cause. The log truncates long texts, so the cause must
  * come early.
  */
-export function describeFailure(error: unknown): string {
+function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause === undefined) return error.stack ?? error.message;
   return `${error.message}, caused by ${describeFailure(error.cause)}`;

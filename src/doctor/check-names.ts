@@ -38,6 +38,7 @@ export const checkNames = [
 export const redisCheckNames = [
   'redis',
   'redis-memory',
+  'redis-persistence',
   'redis-clock',
   'redis-layout',
   'redis-scripts',

@@ -51,9 +51,9 @@ export class FakeLink implements RedisLink, RedisEngineServer {
 
   goAway(sinceMs = 0): void {
     const why = 'it is away';
-    this.away = { sinceMs, why };
+    this.away = { sinceMs, why, isRefused: false };
     this.back = Promise.withResolvers();
-    this.listener?.onAway(why);
+    this.listener?.onAway(this.away);
     this.listener?.onGap(why);
   }
 

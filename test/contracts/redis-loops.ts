@@ -192,7 +192,7 @@ export class RedisLoops implements OpenCluster {
       servers,
       gap() {
         for (const { onAway, onGap, onBack } of listeners) {
-          onAway('cut by the test');
+          onAway({ sinceMs: 0, why: 'cut by the test', isRefused: false });
           onGap('cut by the test');
           onBack();
         }

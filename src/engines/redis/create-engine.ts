@@ -1,14 +1,14 @@
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { RedisEngine, type RedisEngineOptions } from './engine.ts';
 import { parseRedisUrl, serverName } from './link/address.ts';
-import { RedisServer } from './link/redis-server.ts';
+import { type Away, RedisServer } from './link/redis-server.ts';
 import { ALL_SCRIPTS } from './scripts/all-scripts.ts';
 
 export interface CreateRedisEngineOptions extends Omit<RedisEngineOptions, 'servers' | 'timers'> {
   /** The Redis servers, in the same order on all nodes. */
   readonly urls: readonly string[];
   /** Called with the reason when a server becomes unusable, and with `undefined` when it works again. */
-  readonly onState?: (server: string, why: string | undefined) => void;
+  readonly onState?: (server: string, away: Away | undefined) => void;
 }
 
 /** Makes an engine. Starting it connects to all servers; closing it closes the connections. */
@@ -38,9 +38,9 @@ export function createRedisEngine({
             listener: {
               onMessage: (channel, payload) => listener.onMessage(channel, payload),
               onGap: (why) => listener.onGap(why),
-              onAway(why) {
-                onState(name, why);
-                listener.onAway(why);
+              onAway(away) {
+                onState(name, away);
+                listener.onAway(away);
               },
               onBack() {
                 onState(name, undefined);

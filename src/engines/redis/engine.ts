@@ -1,6 +1,7 @@
 import type { App } from '../../channels/app.ts';
 import type { Broadcaster } from '../../channels/broadcast.ts';
 import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
+import { EngineUnavailable } from '../../channels/engine-failure.ts';
 import { CACHE_TTL_MS } from '../../channels/event.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
 import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
@@ -35,7 +36,7 @@ import { RedisRefused, type Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { LoopParts } from './loop.ts';
 import type { LoopBus } from './loop-bus.ts';
-import { Partition, Unavailable } from './partition.ts';
+import { Partition } from './partition.ts';
 import { persist } from './persist.ts';
 import { partitionIn, Queries } from './queries.ts';
 import type { ClusterQuotas } from './quotas/cluster-quotas.ts';
@@ -450,7 +451,8 @@ export class RedisEngine implements Authority {
     args: readonly (string | number)[],
   ): Promise<readonly Reply[]> {
     if (!partition.isReady) {
-      if (this.publishesWaiting >= PUBLISHES_WAITING_MAX) throw new Unavailable('Redis is away');
+      if (this.publishesWaiting >= PUBLISHES_WAITING_MAX)
+        throw new EngineUnavailable('Redis is away');
       this.publishesWaiting++;
       try {
         await partition.whenReady(this.options.timers.now() + PUBLISH_WAIT_MS);

@@ -7,6 +7,7 @@ import { checkServer, clockWarnings, fieldsOf, versionOf } from './link/check-se
 import type { Connection, ConnectionOwner } from './link/connection.ts';
 import { Connector } from './link/connector.ts';
 import { encodeCommand } from './link/encode-command.ts';
+import { PROBE, refusalIn } from './link/probe.ts';
 import { RedisRefused } from './link/reply.ts';
 import { ALL_SCRIPTS } from './scripts/all-scripts.ts';
 
@@ -19,6 +20,7 @@ export type RedisFinding = Result & {
   readonly name:
     | 'redis'
     | 'redis-memory'
+    | 'redis-persistence'
     | 'redis-clock'
     | 'redis-layout'
     | 'redis-scripts'
@@ -56,6 +58,7 @@ const checks: Readonly<
   Record<Exclude<RedisFinding['name'], 'redis'>, (site: Site) => Promise<Result> | Result>
 > = {
   'redis-memory': checkMemory,
+  'redis-persistence': checkPersistence,
   'redis-clock': checkClock,
   'redis-layout': checkLayout,
   'redis-scripts': checkScripts,
@@ -63,7 +66,7 @@ const checks: Readonly<
   'redis-connections': checkConnections,
 };
 
-/** Examines each Redis server the way a node uses it. Changes nothing there. */
+/** Examines each Redis server the way a node uses it. What it writes there, it removes again. */
 export async function* examineRedis(options: ExamineOptions): AsyncGenerator<RedisFinding> {
   for (const [index, url] of options.urls.entries()) {
     for await (const finding of examineServer(options, index)) {
@@ -104,8 +107,8 @@ async function* examineServer(
     try {
       yield { name, ...(await check(site)) };
     } catch (error) {
-      const advice = 'If the user lacks a right (NOPERM), give it: `ACL SETUSER NAME +@all`.';
-      yield { name, ...failed(messageOf(error), advice) };
+      const why = messageOf(error);
+      yield { name, ...failed(why, repairOf(why, options)) };
     }
   }
 }
@@ -134,6 +137,9 @@ function checkMemory({ info }: Site): Result {
   const detail = `${megabytes(used)} used, ${most === 0 ? 'no limit' : `${megabytes(most)} allowed`}`;
   const [evicts] = checkServer(info).warnings;
   if (evicts !== undefined) return warning(evicts, 'CONFIG SET maxmemory-policy noeviction');
+  if (most > 0 && used >= most) {
+    return failed(detail, 'Redis refuses events and subscriptions: raise maxmemory.');
+  }
   if (most > 0 && used > NEARLY_FULL * most) {
     return warning(
       detail,
@@ -141,6 +147,18 @@ function checkMemory({ info }: Site): Result {
     );
   }
   return ok(detail);
+}
+
+/** After a failed save, Redis refuses everything that writes, unless `stop-writes-on-bgsave-error` is `no`. */
+function checkPersistence({ info }: Site): Result {
+  const fields = fieldsOf(info);
+  const broken = ['rdb_last_bgsave_status', 'aof_last_write_status', 'aof_last_bgrewrite_status'];
+  const failures = broken.filter((name) => (fields.get(name) ?? 'ok') !== 'ok');
+  if (failures.length === 0) return ok('its last save has worked, or it saves nothing');
+  return failed(
+    `its last save has failed (${failures.join(', ')})`,
+    'The log of Redis says why: often a full disk, a directory without write access, or no memory for a fork. Fanfare needs no saves: `CONFIG SET save ""` and `CONFIG SET stop-writes-on-bgsave-error no` also help.',
+  );
 }
 
 async function checkClock({ connection }: Site): Promise<Result> {
@@ -163,10 +181,32 @@ async function checkLayout({ connection, options, index }: Site): Promise<Result
   return failed(why, 'All servers need the same version, and the same list of Redis servers.');
 }
 
-async function checkScripts({ connection }: Site): Promise<Result> {
+async function checkScripts({ connection, options }: Site): Promise<Result> {
   for (const { source } of ALL_SCRIPTS) await connection.request(['SCRIPT', 'LOAD', source]);
-  return ok(`it takes all ${ALL_SCRIPTS.length} scripts`);
+  const key = `${options.keyPrefix}probe:doctor-${crypto.randomUUID()}`;
+  await connection.request(['SCRIPT', 'LOAD', PROBE.source]);
+  const why = refusalIn(await connection.request(['EVALSHA', PROBE.sha1, 1, key, '']));
+  if (why !== undefined) return failed(why, repairOf(why, options));
+  return ok(`it takes all ${ALL_SCRIPTS.length} scripts, and runs every command that they use`);
 }
+
+/** What to change if Redis refuses something with these words. */
+function repairOf(why: string, { keyPrefix }: ExamineOptions): string {
+  const [, command] = /run the '([^']+)' command/.exec(why) ?? [];
+  if (command !== undefined) return `ACL SETUSER NAME +${command}. ${SUFFICIENT}`;
+  if (/^NOPERM.*channel/i.test(why)) return `ACL SETUSER NAME &${keyPrefix}*. ${SUFFICIENT}`;
+  if (/^NOPERM.*key/i.test(why)) return `ACL SETUSER NAME ~${keyPrefix}*. ${SUFFICIENT}`;
+  if (/^NOPERM|user executing the script/i.test(why)) {
+    return `ACL SETUSER NAME with a + for each command in parentheses. ${SUFFICIENT}`;
+  }
+  if (/unknown command/i.test(why)) return 'Do not rename this command (`rename-command`).';
+  if (why.startsWith('OOM')) return 'Raise maxmemory.';
+  if (why.startsWith('MISCONF')) return 'Repair what the log of Redis says about its last save.';
+  if (why.startsWith('NOREPLICAS')) return 'Start the replicas, or lower min-replicas-to-write.';
+  return 'Repair what Redis says.';
+}
+
+const SUFFICIENT = 'docs/scale.md has the line of a user with all that is needed.';
 
 async function checkPublish({ connection, connect, options }: Site): Promise<Result> {
   const { keyPrefix, timeoutMs } = options;

@@ -1,3 +1,4 @@
+import { EngineUnavailable } from '../../channels/engine-failure.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import type { EngineMeter } from '../engine-meter.ts';
@@ -12,14 +13,6 @@ import { READS_BY_APP } from './scripts/recent-events.ts';
 import { LEASE_MS } from './scripts/script.ts';
 import { ENTER } from './scripts/statements.ts';
 import { CLAIM, EXIT, TICK } from './scripts/upkeep.ts';
-
-/** Redis has not answered, or cannot be asked at the moment. */
-export class Unavailable extends Error {
-  constructor(why: string, options?: ErrorOptions) {
-    super(why, options);
-    this.name = 'Unavailable';
-  }
-}
 
 /**
  * Why everything is stated again: the last statement may have been lost; this node was fenced, so everything it held
@@ -127,7 +120,7 @@ export class Partition {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiter = { ready: resolve, failed: reject };
     const cancel = timers.after(Math.max(0, untilMs - timers.now()), () =>
-      reject(new Unavailable('Redis is away')),
+      reject(new EngineUnavailable('Redis is away')),
     );
     this.waiters.add(waiter);
     return promise.finally(() => {
@@ -143,10 +136,10 @@ export class Partition {
     if (code === 'lost' || code === 'fenced') {
       // Several calls in flight may be refused for the same reason.
       if (node === this.node && epoch === this.epoch) this.mustRecover();
-      throw new Unavailable(`Redis says: ${code}`);
+      throw new EngineUnavailable(`Redis says: ${code}`);
     }
     if (code === 'incomplete')
-      throw new Unavailable('Redis has lost data, and not all is known yet');
+      throw new EngineUnavailable('Redis has lost data, and not all is known yet');
     return code === 'ok' ? rest : [code ?? null, ...rest];
   }
 
@@ -156,9 +149,9 @@ export class Partition {
     try {
       reply = await this.options.link.commands.script(script, { keys: this.scriptKeys, args });
     } catch (cause) {
-      throw new Unavailable('Redis has not answered', { cause });
+      throw new EngineUnavailable('Redis has not answered', { cause });
     }
-    if (!Array.isArray(reply)) throw new Unavailable('Redis has answered something else');
+    if (!Array.isArray(reply)) throw new EngineUnavailable('Redis has answered something else');
     return reply;
   }
 
@@ -273,7 +266,7 @@ export class Partition {
     this.isReady = false;
     this.due?.cancel();
     this.cancelComplete?.();
-    for (const { failed } of this.waiters) failed(new Unavailable('The server is stopping'));
+    for (const { failed } of this.waiters) failed(new EngineUnavailable('The server is stopping'));
     await this.run(EXIT, [this.node]).catch(() => undefined);
   }
 

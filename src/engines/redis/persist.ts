@@ -1,8 +1,9 @@
+import { EngineUnavailable } from '../../channels/engine-failure.ts';
 import { mapAll } from '../../channels/maybe-promise.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import type { EngineMeter } from '../engine-meter.ts';
 import type { Follows } from './follows.ts';
-import { type Partition, Unavailable } from './partition.ts';
+import type { Partition } from './partition.ts';
 
 /** The minimum time that a join or a sign-in waits for Redis. */
 const JOIN_WAIT_MS = 30_000;
@@ -36,12 +37,12 @@ export async function persist<T>(options: PersistOptions<T>): Promise<T> {
       try {
         return await ask();
       } catch (error) {
-        if (!(error instanceof Unavailable) || timers.now() >= untilMs) throw error;
+        if (!(error instanceof EngineUnavailable) || timers.now() >= untilMs) throw error;
       }
       if (partition.isReady) await new Promise<void>((resolve) => timers.after(RETRY_MS, resolve));
     }
   } catch (error) {
-    if (error instanceof Unavailable) meter.count('engineWaitsGivenUp');
+    if (error instanceof EngineUnavailable) meter.count('engineWaitsGivenUp');
     throw error;
   }
 }
@@ -49,7 +50,7 @@ export async function persist<T>(options: PersistOptions<T>): Promise<T> {
 async function notLater(work: Promise<unknown>, untilMs: number, timers: Timers): Promise<void> {
   const late = Promise.withResolvers<void>();
   const cancel = timers.after(Math.max(0, untilMs - timers.now()), () =>
-    late.reject(new Unavailable('Redis has not confirmed a subscription')),
+    late.reject(new EngineUnavailable('Redis has not confirmed a subscription')),
   );
   await Promise.race([work, late.promise]).finally(cancel);
 }

@@ -1,5 +1,6 @@
 import type { App } from '../../channels/app.ts';
 import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
+import { EngineUnavailable } from '../../channels/engine-failure.ts';
 import { topicOf } from '../../channels/event.ts';
 import { newHalf } from '../../channels/history/event-id.ts';
 import { historyRuleOf } from '../../channels/history/history-rule.ts';
@@ -16,7 +17,7 @@ import { pageToRead, readHistoryPage } from './history/page.ts';
 import { rulesText } from './history/rules.ts';
 import type { Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
-import { type Partition, Unavailable } from './partition.ts';
+import type { Partition } from './partition.ts';
 import { READ_HISTORY } from './scripts/histories.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE } from './scripts/queries.ts';
 import { readCached } from './topics/channel.ts';
@@ -94,7 +95,7 @@ function query(
   script: Script,
   args: readonly (string | number)[],
 ): Promise<readonly Reply[]> {
-  if (!partition.isReady) return Promise.reject(new Unavailable('Redis is away'));
+  if (!partition.isReady) return Promise.reject(new EngineUnavailable('Redis is away'));
   return partition.call(script, args);
 }
 

@@ -14,7 +14,7 @@ const RATE_OF_TENANTS: Rate = { perSecond: 100, burst: 2_000 };
 /** Pairs of tenant and kind of line with a rate of their own. */
 const TENANT_LINES_MAX = 10_000;
 
-type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
+export type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface Lines {
   info(message: string, fields?: Fields): void;

@@ -5,7 +5,11 @@ it('names an engine that is away at once, and counts it as a reason after 30 sec
   let nowMs = Date.parse('2026-01-01T00:00:00Z');
   const readiness = new Readiness(() => nowMs);
   readiness.setRealtime('listening');
-  readiness.setEngine('realtime-1', { sinceMs: nowMs, why: 'no reply within 2000 ms' });
+  readiness.setEngine('realtime-1', {
+    isRefused: false,
+    sinceMs: nowMs,
+    why: 'no reply within 2000 ms',
+  });
   const note = 'realtime-1: engine away since 2026-01-01T00:00:00.000Z: no reply within 2000 ms';
   nowMs += 30_000;
   expect([readiness.reasons(), readiness.notes()]).toEqual([[], [note]]);

@@ -5,11 +5,13 @@ export type StoreUser = 'apps' | 'instances' | 'push' | 'store' | 'usage' | 'web
 export interface EngineAway {
   readonly sinceMs: number;
   readonly why: string;
+  /** It answers, but refuses what the server asks of it. */
+  readonly isRefused: boolean;
 }
 
 /**
  * How long the engine may be away before the server counts as not ready. Long, because all servers lose it at the
- * same time. Milliseconds.
+ * same time, and it comes back by itself. One that refuses commands waits for an operator. Milliseconds.
  */
 const ENGINE_AWAY_MAX_MS = 30_000;
 
@@ -94,7 +96,8 @@ export class Readiness {
     if (this.realtime !== 'listening') reasons.push(`realtime: ${this.realtime}`);
     for (const name of this.silentLoops) reasons.push(`${name}: does not answer`);
     for (const [name, away] of this.enginesAway) {
-      if (this.now() - away.sinceMs > ENGINE_AWAY_MAX_MS) reasons.push(engineNote(name, away));
+      const isLong = this.now() - away.sinceMs > ENGINE_AWAY_MAX_MS;
+      if (isLong || away.isRefused) reasons.push(engineNote(name, away));
     }
     const fault = this.certificateFault();
     if (fault?.isMissing === true) reasons.push(`certificate: ${fault.text}`);
@@ -107,6 +110,7 @@ export class Readiness {
   }
 }
 
-function engineNote(name: string, { sinceMs, why }: EngineAway): string {
-  return `${name}: engine away since ${new Date(sinceMs).toISOString()}: ${why}`;
+function engineNote(name: string, { sinceMs, why, isRefused }: EngineAway): string {
+  const state = isRefused ? 'engine refuses commands' : 'engine away';
+  return `${name}: ${state} since ${new Date(sinceMs).toISOString()}: ${why}`;
 }

@@ -1,5 +1,5 @@
 import type { App } from '../../channels/app.ts';
-import { describeFailure, EngineFailure } from '../../channels/engine-failure.ts';
+import { EngineFailure, logFailure } from '../../channels/engine-failure.ts';
 import type { Hub } from '../../channels/hub.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
@@ -237,11 +237,11 @@ export class ChannelsApi {
   }
 
   private failed({ request, path }: Exchange, error: unknown): Response {
-    this.hub.rateLimitedLog.error(
-      'A request failed inside the server',
-      {},
-      { method: request.method, path, error: describeFailure(error) },
-    );
+    logFailure(this.hub.rateLimitedLog, error, {
+      message: 'A request failed inside the server',
+      whose: {},
+      fields: { method: request.method, path },
+    });
     const response =
       error instanceof EngineFailure
         ? refuseRequest('engine-failed', 'Server cannot answer now, try again', {

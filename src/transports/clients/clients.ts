@@ -1,7 +1,7 @@
 import { answer } from '../../channels/answer.ts';
 import type { App } from '../../channels/app.ts';
 import type { ChannelText } from '../../channels/channel-name.ts';
-import { describeFailure, EngineFailure } from '../../channels/engine-failure.ts';
+import { EngineFailure, logFailure } from '../../channels/engine-failure.ts';
 import type { Hub } from '../../channels/hub.ts';
 import type { ExpectedAnswer } from '../../channels/live/asked-connections.ts';
 import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
@@ -481,11 +481,11 @@ export class Clients {
   }
 
   private logFailure({ app, socketId }: Session, error: unknown): void {
-    this.hub.rateLimitedLog.error(
-      'A message failed inside the server',
-      { app: app.id },
-      { connection: socketId, error: describeFailure(error) },
-    );
+    logFailure(this.hub.rateLimitedLog, error, {
+      message: 'A message failed inside the server',
+      whose: { app: app.id },
+      fields: { connection: socketId },
+    });
   }
 
   /** Notes that the client has sent something, so that it is not pinged. */

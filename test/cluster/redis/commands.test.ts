@@ -211,15 +211,21 @@ describe('commands for Redis', () => {
 
   it.concurrent('refuses writes of a full Redis, and continues', async () => {
     await using site = await open();
-    await site.commands.run(['CONFIG', 'SET', 'maxmemory', 1]);
+    await using direct = await openLink({ url: site.redis.url });
+    await direct.server.commands.run(['CONFIG', 'SET', 'maxmemory', 1]);
 
     expect(await outcome(site.commands.script(append, { keys: ['list'], args: [1] }))).toMatch(
       /OOM/,
     );
 
-    await site.commands.run(['CONFIG', 'SET', 'maxmemory', 0]);
+    await eventually(
+      () => site.link.server.away,
+      (away) => away?.isRefused === true,
+    );
+    await direct.server.commands.run(['CONFIG', 'SET', 'maxmemory', 0]);
+    await eventually(() => site.link.events, isBack);
     expect(await site.commands.script(append, { keys: ['list'], args: [1] })).toBe(1);
-    expect(site.link.events).toEqual([]);
+    expect(site.link.events).toEqual(['away', 'back']);
   });
 
   it.concurrent('rejects what has no reply when it is closed', async () => {

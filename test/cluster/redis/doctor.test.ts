@@ -84,6 +84,37 @@ it('names the right that a user lacks', async () => {
     ['redis-publish', 'failed'],
   ]);
   for (const { detail } of wrong) expect(detail).toContain('NOPERM');
+  expect(wrong.map(({ advice }) => advice)).toEqual([
+    expect.stringMatching(/^ACL SETUSER NAME \+script\|load\. /),
+    expect.stringMatching(/^ACL SETUSER NAME \+subscribe\. /),
+  ]);
+});
+
+it.each([
+  ['keys', '&* +@all ~other:*', 'redis-layout', /^ACL SETUSER NAME ~fanfare:\*\. /],
+  ['channels', '~* +@all &other:*', 'redis-scripts', /&fanfare|parentheses/],
+  ['a command of the scripts', '~* &* +@all -zadd', 'redis-scripts', /parentheses/],
+])('names the %s that a user may not use', async (_, rights, name, advice) => {
+  await using redis = await startRedis(['--user', 'ann', 'on', '>pw', ...rights.split(' ')]);
+  const { wrong } = await examine({ url: `redis://ann:pw@127.0.0.1:${redis.port}` });
+  expect(wrong[0]).toMatchObject({ name, result: 'failed' });
+  expect(wrong[0]?.advice).toMatch(advice);
+});
+
+it.each([
+  ['its replicas are missing', ['CONFIG', 'SET', 'min-replicas-to-write', '1'], /NOREPLICAS/],
+  ['its memory is full', ['CONFIG', 'SET', 'maxmemory', '1'], /OOM|used/],
+])('reports a server that refuses to write: %s', async (_, command, why) => {
+  await using redis = await startRedis();
+  await using link = await openLink({ url: redis.url });
+  await link.server.commands.run(command);
+  const { code, wrong } = await examine({ url: redis.url });
+  expect(code).toBe(1);
+  expect(wrong.map(({ name }) => name)).toContain('redis-scripts');
+  for (const { result, detail } of wrong) {
+    expect(result).toBe('failed');
+    expect(detail).toMatch(why);
+  }
 });
 
 it.each([

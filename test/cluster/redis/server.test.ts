@@ -2,6 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PROBE } from '../../../src/engines/redis/link/probe.ts';
 import { RedisAway, RedisRefused } from '../../../src/engines/redis/link/reply.ts';
 import { Script } from '../../../src/engines/redis/link/script.ts';
 import { untrusted } from '../../../testing/servers/certificates.ts';
@@ -11,9 +12,14 @@ import { openLink } from './link.fixture.ts';
 
 const hello = new Script("return redis.call('SET', KEYS[1], 'hello')");
 
-/** What the connections themselves need, and `SET` for the script. */
-const RIGHTS =
-  '~fanfare:* &fanfare:* +info +time +select +subscribe +unsubscribe +publish +evalsha +script|load +set';
+/** What the connections themselves need, and the commands of all scripts. */
+const RIGHTS = [
+  '~fanfare:* &fanfare:* +info +time +select +subscribe +unsubscribe +evalsha +script|load',
+  ...Array.from(
+    PROBE.source.matchAll(/\btry\('(\w+)'/g),
+    ([, name = '']) => `+${name.toLowerCase()}`,
+  ),
+].join(' ');
 
 describe('a Redis server', () => {
   it.concurrent('is used over TLS, if its certificate is trusted', async () => {

@@ -1,3 +1,4 @@
+import { EngineUnavailable } from '../../../channels/engine-failure.ts';
 import type { EventId } from '../../../channels/history/event-id.ts';
 import {
   type HistoryPage,
@@ -7,7 +8,6 @@ import {
 } from '../../../channels/history/page.ts';
 import type { SocketId } from '../../../channels/socket-id.ts';
 import { type Reply, textsOf } from '../link/reply.ts';
-import { Unavailable } from '../partition.ts';
 
 /** Encodes a query for `READ_HISTORY`. */
 export function pageToRead(query: HistoryQuery): readonly (string | number)[] {
@@ -20,7 +20,7 @@ export function pageToRead(query: HistoryQuery): readonly (string | number)[] {
 /** Decodes the answer of `READ_HISTORY`. Throws `Unavailable` while servers have different rules. */
 export function readHistoryPage(reply: readonly Reply[]): HistoryPage {
   if (reply[0] === 'other rules')
-    throw new Unavailable('Servers have different rules for histories');
+    throw new EngineUnavailable('Servers have different rules for histories');
   const [newest, more, complete, events] = reply;
   return {
     events: textsOf(events).map(readStored),

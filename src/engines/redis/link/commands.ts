@@ -13,6 +13,8 @@ export interface CommandsOptions {
   readonly waitingCharactersMax: number;
   /** Loaded on each new connection, so that `EVALSHA` finds them. */
   readonly scripts: readonly Script[];
+  /** Redis has refused a script, and perhaps refuses all of them. Not called for `scriptNow`. */
+  readonly onScriptRefused: () => void;
 }
 
 /** The arguments of a script. */
@@ -46,6 +48,8 @@ export class Commands {
   /** Commands without a reply, sent or not. */
   waiting = 0;
   private waitingCharacters = 0;
+  /** Why Redis has not taken a script on this connection. */
+  private loadFailure: RedisError | undefined;
   private stopTimer: (() => void) | undefined;
 
   constructor(options: CommandsOptions) {
@@ -57,15 +61,16 @@ export class Commands {
     return this.add(encodeCommand(args), { isScript: false, isUrgent: false });
   }
 
-  /** Sends a command immediately, even while others are held back. */
-  runNow(args: CommandArgs): Promise<Reply> {
-    return this.add(encodeCommand(args), { isScript: false, isUrgent: true });
-  }
-
   /** Runs a script. If Redis has lost its scripts, loads them and sends the call once more. */
   script(script: Script, { keys, args }: ScriptArgs): Promise<Reply> {
     const text = encodeCommand(['EVALSHA', script.sha1, keys.length, ...keys, ...args]);
     return this.add(text, { isScript: true, isUrgent: false });
+  }
+
+  /** Runs a script immediately, even while others are held back. */
+  scriptNow(script: Script, { keys, args }: ScriptArgs): Promise<Reply> {
+    const text = encodeCommand(['EVALSHA', script.sha1, keys.length, ...keys, ...args]);
+    return this.add(text, { isScript: true, isUrgent: true });
   }
 
   /** Uses a new connection and loads the scripts. Commands still wait until `open`. */
@@ -112,7 +117,7 @@ export class Commands {
     for (const command of unsent) command.onUnsent(this.awayWhy);
   }
 
-  private add(text: string, { isScript, isUrgent }: Kind): Promise<Reply> {
+  private add(text: string, kind: Kind): Promise<Reply> {
     const { waitingMax, waitingCharactersMax, timers } = this.options;
     if (this.isClosed) return Promise.reject(new RedisAway(this.awayWhy, false));
     if (this.waiting >= waitingMax || this.waitingCharacters + text.length > waitingCharactersMax) {
@@ -121,8 +126,8 @@ export class Commands {
     this.waiting += 1;
     this.waitingCharacters += text.length;
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
-    const command = new Command(this, { text, isScript, sinceMs: timers.now(), resolve, reject });
-    if (isUrgent || (this.isOpen && this.unknown.length === 0)) this.send(command);
+    const command = new Command(this, { text, kind, sinceMs: timers.now(), resolve, reject });
+    if (kind.isUrgent || (this.isOpen && this.unknown.length === 0)) this.send(command);
     else this.keep(command);
     return promise;
   }
@@ -181,18 +186,28 @@ export class Commands {
   }
 
   private loadScripts(connection: Connection): void {
+    this.loadFailure = undefined;
+    const loading: SentCommand = {
+      onReply: (reply) => {
+        if (reply instanceof RedisError) this.loadFailure ??= reply;
+      },
+      onLost: () => undefined,
+    };
     for (const { source } of this.options.scripts) {
-      connection.send(encodeCommand(['SCRIPT', 'LOAD', source]), IGNORED);
+      connection.send(encodeCommand(['SCRIPT', 'LOAD', source]), loading);
     }
+  }
+
+  /** Returns what a call of a script that was refused fails with. */
+  scriptRefused(error: RedisError, { isUrgent }: Kind): RedisError {
+    if (!isUrgent) this.options.onScriptRefused();
+    return error.code === 'NOSCRIPT' ? (this.loadFailure ?? error) : error;
   }
 }
 
-/** If loading a script fails, the first call of it reports why. */
-const IGNORED: SentCommand = { onReply: () => undefined, onLost: () => undefined };
-
 interface CommandFields {
   readonly text: string;
-  readonly isScript: boolean;
+  readonly kind: Kind;
   readonly sinceMs: number;
   readonly resolve: (reply: Reply) => void;
   readonly reject: (error: Error) => void;
@@ -217,10 +232,11 @@ class Command implements SentCommand {
   }
 
   onReply(reply: Reply): void {
-    const { isScript, resolve, reject } = this.fields;
+    const { kind, resolve, reject } = this.fields;
     if (!(reply instanceof RedisError)) resolve(reply);
-    else if (isScript && reply.code === 'NOSCRIPT' && !this.isRepeated) return this.repeat();
-    else reject(reply);
+    else if (!kind.isScript) reject(reply);
+    else if (reply.code === 'NOSCRIPT' && !this.isRepeated) return this.repeat();
+    else reject(this.owner.scriptRefused(reply, kind));
     this.owner.release(this);
   }
 

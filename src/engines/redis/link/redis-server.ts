@@ -5,6 +5,7 @@ import { Commands } from './commands.ts';
 import type { Connection, ConnectionOwner } from './connection.ts';
 import { Connector, type ConnectorOptions, DEADLINE_MS } from './connector.ts';
 import { KeptConnection } from './kept-connection.ts';
+import { PROBE, refusalIn } from './probe.ts';
 import { RedisAway, RedisError, RedisRefused } from './reply.ts';
 import type { Script } from './script.ts';
 import { Subscriptions, type SubscriptionsOwner } from './subscriptions.ts';
@@ -25,8 +26,11 @@ export interface RedisServerOptions extends ConnectorOptions {
 
 /** The callbacks of a server. None is called before `open` has resolved. */
 export interface RedisListener {
-  /** Redis cannot be used, or published messages do not reach us. Commands wait from now on. */
-  onAway(why: string): void;
+  /**
+   * Redis cannot be used, or published messages do not reach us. Commands wait from now on. Called again if Redis then
+   * answers, but refuses commands.
+   */
+  onAway(away: Away): void;
   /** Redis works again. Commands run in this callback are sent before those that waited. */
   onBack(): void;
   /** From now on, messages are missed. Everything is followed again before `onBack`. */
@@ -41,6 +45,8 @@ export interface Away {
   readonly sinceMs: number;
   /** The latest reason. */
   readonly why: string;
+  /** Redis answers, but refuses what we ask of it. `why` is what it says. */
+  readonly isRefused: boolean;
 }
 
 const SILENCE_MS = 5_000;
@@ -50,6 +56,8 @@ const WAITING_CHARACTERS_MAX = 32 * 1024 * 1024;
 const START_MAX_MS = 10_000;
 /** How many checks are made per silence. */
 const TICKS = 20;
+/** How often a Redis that refuses commands is tried again. */
+const REFUSED_POLL_MS = 1_000;
 /** How often the sentinels are asked: a replaced primary may still be reachable. */
 const SENTINEL_POLL_MS = 3_000;
 
@@ -73,6 +81,7 @@ export class RedisServer implements AsyncDisposable {
   private areCommandsUp = false;
   private isFollowing = false;
   private isProbed = false;
+  private triedAtMs = Number.NEGATIVE_INFINITY;
   private isClosed = false;
   private awaySince: Away | undefined;
   private readonly opened = Promise.withResolvers<void>();
@@ -83,13 +92,14 @@ export class RedisServer implements AsyncDisposable {
     const { deadlineMs = DEADLINE_MS, silenceMs = SILENCE_MS } = options;
     this.options = options;
     this.connector = new Connector(options);
-    this.awaySince = { sinceMs: timers.now(), why: 'not connected yet' };
+    this.awaySince = { sinceMs: timers.now(), why: 'not connected yet', isRefused: false };
     this.commands = new Commands({
       timers,
       deadlineMs,
       waitingMax: options.waitingMax ?? WAITING_MAX,
       waitingCharactersMax: options.waitingCharactersMax ?? WAITING_CHARACTERS_MAX,
-      scripts: options.scripts,
+      scripts: [PROBE, ...options.scripts],
+      onScriptRefused: () => this.onScriptRefused(),
     });
     this.subscriptions = new Subscriptions(
       {
@@ -218,6 +228,7 @@ export class RedisServer implements AsyncDisposable {
     const { timers, silenceMs = SILENCE_MS } = this.options;
     this.stopTicks = timers.after(silenceMs / TICKS, () => {
       this.subscriptions.tick();
+      if (this.awaySince?.isRefused === true) this.tryAgain();
       this.tickLater();
     });
   }
@@ -227,19 +238,32 @@ export class RedisServer implements AsyncDisposable {
     this.leave(why);
   }
 
-  private leave(why: string): void {
+  private leave(why: string, { isRefused = false } = {}): void {
     this.isProbed = false;
     if (this.isClosed) return;
-    if (this.awaySince !== undefined) {
-      this.awaySince = { ...this.awaySince, why };
-      return;
-    }
     const { timers, log, listener, meter } = this.options;
-    this.awaySince = { sinceMs: timers.now(), why };
-    meter.count('engineOutages');
-    this.commands.hold(why);
-    log.warn('Redis is away', { server: this.name, why });
-    listener.onAway(why);
+    const before = this.awaySince;
+    this.awaySince = { sinceMs: before?.sinceMs ?? timers.now(), why, isRefused };
+    if (before === undefined) {
+      meter.count('engineOutages');
+      this.commands.hold(why);
+    } else if (!this.isOpened || !isRefused || before.isRefused) return;
+    const text = isRefused ? 'Redis refuses what this server asks of it' : 'Redis is away';
+    log.warn(text, { server: this.name, why });
+    listener.onAway(this.awaySince);
+  }
+
+  /** A script was refused. If all are, this server cannot work. */
+  private onScriptRefused(): void {
+    if (this.awaySince === undefined) this.tryAgain();
+  }
+
+  private tryAgain(): void {
+    const nowMs = this.options.timers.now();
+    if (nowMs - this.triedAtMs < REFUSED_POLL_MS || !this.areCommandsUp || !this.isFollowing)
+      return;
+    this.triedAtMs = nowMs;
+    this.subscriptions.verify();
   }
 
   private comeBack(): void {
@@ -262,10 +286,19 @@ export class RedisServer implements AsyncDisposable {
 
   private async publishProbe(channel: string, payload: string): Promise<void> {
     if (!this.areCommandsUp) throw new RedisAway('no connection for commands', false);
+    const why = await this.refusal(channel, payload);
+    if (why === undefined) return;
+    // Another attempt changes nothing at a start that lacks a right or a command.
+    if (!this.isOpened && LACKING.test(why)) this.opened.reject(new RedisRefused(why));
+    this.leave(why, { isRefused: true });
+    throw new RedisAway(why, false);
+  }
+
+  private async refusal(channel: string, payload: string): Promise<string | undefined> {
     try {
-      await this.commands.runNow(['PUBLISH', channel, payload]);
+      return refusalIn(await this.commands.scriptNow(PROBE, { keys: [channel], args: [payload] }));
     } catch (error) {
-      if (error instanceof RedisError) this.leave(error.message);
+      if (error instanceof RedisError) return error.message;
       throw error;
     }
   }
@@ -309,6 +342,10 @@ export class RedisServer implements AsyncDisposable {
     this.pollLater();
   }
 }
+
+/** What Redis says if the user lacks a right, or if the command was renamed. */
+const LACKING =
+  /^NOPERM|^ERR The user executing the script can't|^ERR ACL failure|unknown command/i;
 
 function isSame(a: Endpoint, b: Endpoint | undefined): boolean {
   return a.host === b?.host && a.port === b.port;

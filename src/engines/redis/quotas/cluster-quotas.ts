@@ -1,11 +1,12 @@
 import type { App } from '../../../channels/app.ts';
+import { EngineUnavailable } from '../../../channels/engine-failure.ts';
 import type { ConnectionQuota } from '../../../channels/ports.ts';
 import type { SharedUsage } from '../../../channels/usage/usage.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 import { partitionOf } from '../../partition.ts';
 import type { Reply } from '../link/reply.ts';
 import type { Script } from '../link/script.ts';
-import { type Partition, Unavailable } from '../partition.ts';
+import type { Partition } from '../partition.ts';
 import { ACTIVITY, SERVERS } from '../scripts/quotas.ts';
 import { AppConnections } from './app-connections.ts';
 import { ClusterUsage, type ClusterUsageParts } from './cluster-usage.ts';
@@ -171,7 +172,8 @@ export class ClusterQuotas implements ConnectionQuota {
     script: Script,
     args: readonly (string | number)[],
   ): Promise<readonly (readonly Reply[])[]> {
-    if (this.partitions.some(({ isReady }) => !isReady)) throw new Unavailable('Redis is away');
+    if (this.partitions.some(({ isReady }) => !isReady))
+      throw new EngineUnavailable('Redis is away');
     return await Promise.all(this.partitions.map((partition) => partition.call(script, args)));
   }
 

@@ -11,6 +11,9 @@ const LATE_STEPS = 3;
 /** The limit of the 99th percentile of Redis' response times. Seconds. */
 const SLOW_SECONDS = 0.1;
 
+const REPAIR_REFUSAL =
+  'Redis answers, but refuses commands: repair what it says (a full memory or disk, missing replicas, a right of the user). `fanfare doctor --redis` names it.';
+
 /** Rules about the realtime loops and about Redis. */
 export const realtimeRules: readonly Rule[] = [
   {
@@ -34,13 +37,13 @@ export const realtimeRules: readonly Rule[] = [
       const [first, ...others] = readiness.awayEngines.values();
       if (first === undefined) return [];
       const sinceMs = Math.min(first.sinceMs, ...others.map((away) => away.sinceMs));
+      const isRefused = [first, ...others].some((away) => away.isRefused);
       return [
         {
           level: 'bad',
           sinceMs,
           text: `Redis cannot be used: ${first.why}.`,
-          advice:
-            'Start Redis, or repair the network to it. Connections stay open. Until then, backends get 503, and clients cannot subscribe to new channels.',
+          advice: `${isRefused ? REPAIR_REFUSAL : 'Start Redis, or repair the network to it.'} Connections stay open. Until then, backends get 503, and clients cannot subscribe to new channels.`,
         },
       ];
     },

@@ -141,12 +141,18 @@ function overRedis(
     quotas,
     urls,
     keyPrefix,
-    onState(server, why) {
-      if (why === undefined) away.delete(server);
-      else away.set(server, { sinceMs: timers.now(), why: `Redis ${server}: ${why}` });
+    onState(server, reason) {
+      if (reason === undefined) away.delete(server);
+      else {
+        const { sinceMs = timers.now() } = away.get(server) ?? {};
+        const { why, isRefused } = reason;
+        away.set(server, { sinceMs, why: `Redis ${server}: ${why}`, isRefused });
+      }
       const all = [...away.values()];
       const [first] = all;
-      onState(first && { sinceMs: first.sinceMs, why: all.map((one) => one.why).join('; ') });
+      const why = all.map((one) => one.why).join('; ');
+      const isRefused = all.some((one) => one.isRefused);
+      onState(first && { sinceMs: first.sinceMs, why, isRefused });
     },
   });
   return {
