@@ -37,6 +37,21 @@ export const DOCTOR_OPTIONS: readonly Option[] = [
     help: 'The URL by which backends reach the server. Default: --url.',
   },
   {
+    name: 'auth-endpoint',
+    value: 'URL',
+    help: 'The URL at which the app authorises private and presence channels. It is asked as a page asks it, and its answer is judged.',
+  },
+  {
+    name: 'auth-channel',
+    value: 'NAME',
+    help: 'A private or presence channel that the visitor may enter. Default: one that no app knows.',
+  },
+  ...secretOptions({
+    name: 'auth-headers',
+    value: 'HEADERS',
+    help: 'What the browser of a visitor sends along to --auth-endpoint, such as "Cookie: session=…"; in a file one on each line.',
+  }),
+  {
     name: 'timeout',
     value: 'SECONDS',
     help: `How long each step may take. Default: ${TIMEOUT_SECONDS}.`,
@@ -109,6 +124,7 @@ function readSubject(given: Arguments): Subject {
     apiUrl: given.value('api-url'),
     secret: secretOf(given, 'secret'),
     appId: given.value('app-id'),
+    authorization: readAuthorization(given),
     idleMs: secondsOf(given, { option: 'idle', fallback: IDLE_SECONDS }) * 1000,
     manner: {
       timeoutMs: timeoutOf(given) * 1000,
@@ -116,6 +132,36 @@ function readSubject(given: Arguments): Subject {
       insecure: given.has('insecure'),
     },
   };
+}
+
+function readAuthorization(given: Arguments): Subject['authorization'] {
+  const url = given.value('auth-endpoint');
+  const channel = given.value('auth-channel');
+  const headers = secretOf(given, 'auth-headers');
+  if (url === undefined) {
+    const needing = channel === undefined ? headers && 'auth-headers' : 'auth-channel';
+    if (needing !== undefined) throw new UsageError(`--${needing} needs --auth-endpoint`);
+    return undefined;
+  }
+  if (channel !== undefined && !/^(?:private|presence)-/.test(channel)) {
+    throw new UsageError('--auth-channel must begin with private- or presence-');
+  }
+  return { url, channel, headers: readHeaders(headers ?? '') };
+}
+
+/** Reads header fields, one on each line. They may be secrets, so what is wrong is not repeated. */
+function readHeaders(text: string): Readonly<Record<string, string>> {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
+  return Object.fromEntries(
+    lines.map((line, index) => {
+      const [, name, value] =
+        /^([\w!#$%&'*+.^`|~-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/.exec(line) ?? [];
+      if (name === undefined || value === undefined) {
+        throw new UsageError(`--auth-headers: line ${index + 1} is not "Name: value"`);
+      }
+      return [name, value.trimEnd()];
+    }),
+  );
 }
 
 function required(given: Arguments, name: string): string {

@@ -19,6 +19,7 @@ export const checkNames = [
   'second-connection',
   'public-channel',
   'private-channel',
+  'auth-endpoint',
   'signed-request',
   'trigger',
   'delivery',

@@ -1,4 +1,5 @@
 import type { CheckName } from './check-names.ts';
+import { checkAuthorization } from './checks/authorization-checks.ts';
 import {
   checkLargeBody,
   checkLargeHeader,
@@ -36,6 +37,9 @@ import {
   sameEndpoint,
   type Target,
 } from './target.ts';
+
+/** What an app is asked to authorise if the server has given no socket id. */
+const ANY_SOCKET_ID = '123456.123456';
 
 /** One check. */
 export interface Check {
@@ -158,6 +162,22 @@ export const checks: readonly Check[] = [
       const secret = found(e.subject.secret);
       const auth = channelAuth(e.subject.key, secret, established.socketId, channel);
       return checkSubscription(conversation, channel, e.timeoutMs, auth);
+    },
+  },
+  {
+    name: 'auth-endpoint',
+    skip: (e) => (e.subject.authorization === undefined ? 'it needs --auth-endpoint' : undefined),
+    run(e) {
+      const { authorization, key, secret, manner } = e.subject;
+      const { channel = `private-${e.channel}` } = found(authorization);
+      const asked = {
+        socketId: e.first?.established.socketId ?? ANY_SOCKET_ID,
+        channel,
+        isExpected: authorization?.channel !== undefined,
+        key,
+        secret,
+      };
+      return checkAuthorization(found(authorization), asked, manner);
     },
   },
   {

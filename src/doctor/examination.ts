@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { AuthorizationEndpoint } from './checks/authorization-checks.ts';
 import type { ApiClient, Called } from './client/api-client.ts';
 import type { ClientSession } from './client/client-session.ts';
 import type { Conversation } from './client/conversation.ts';
@@ -16,6 +17,8 @@ export interface Subject {
   readonly key: string;
   readonly secret: string | undefined;
   readonly appId: string | undefined;
+  /** Where the app says who may enter private channels, if that is to be checked. */
+  readonly authorization: AuthorizationEndpoint | undefined;
   /** How long to stay silent; 0 skips that check. */
   readonly idleMs: number;
   readonly manner: Manner;

@@ -70,13 +70,25 @@ const schemes: Readonly<Record<string, boolean>> = {
   'wss:': true,
 };
 
-function parseEndpoint(option: string, text: string): ParsedEndpoint {
-  const refused = (detail: string, advice: string): ParsedEndpoint => ({
-    ok: false,
-    detail: `${option}: ${detail}`,
-    advice,
-  });
-  const example = 'Write it like https://realtime.example.com or http://127.0.0.1:6001.';
+/** Reads the whole address of something that a browser asks, with its path and query. */
+export function parseAddress(
+  option: string,
+  text: string,
+): { readonly ok: true; readonly endpoint: Endpoint; readonly target: string } | NotParsed {
+  const read = readUrl(option, text, 'Write it like https://www.example.com/pusher/auth.');
+  if (!read.ok) return read;
+  const { pathname, search } = read.url;
+  return { ok: true, endpoint: endpointOf(read, ''), target: pathname + search };
+}
+
+interface ReadUrl {
+  readonly ok: true;
+  readonly url: URL;
+  readonly tls: boolean;
+}
+
+function readUrl(option: string, text: string, example: string): ReadUrl | NotParsed {
+  const refused = refusing(option);
   if (!URL.canParse(text)) return refused('it is not a URL', example);
   const url = new URL(text);
   const tls = schemes[url.protocol];
@@ -93,6 +105,23 @@ function parseEndpoint(option: string, text: string): ParsedEndpoint {
       'Leave them out: this protocol authenticates with --key and --secret.',
     );
   }
+  return { ok: true, url, tls };
+}
+
+const refusing =
+  (option: string) =>
+  (detail: string, advice: string): NotParsed => ({
+    ok: false,
+    detail: `${option}: ${detail}`,
+    advice,
+  });
+
+function parseEndpoint(option: string, text: string): ParsedEndpoint {
+  const refused = refusing(option);
+  const example = 'Write it like https://realtime.example.com or http://127.0.0.1:6001.';
+  const read = readUrl(option, text, example);
+  if (!read.ok) return read;
+  const { url } = read;
   if (url.search !== '' || url.hash !== '') {
     return refused(
       'the URL has a query or a fragment',
@@ -106,15 +135,16 @@ function parseEndpoint(option: string, text: string): ParsedEndpoint {
       'Give the address without /app/… and /apps/…; those are added. Keep a prefix that the server is mounted under.',
     );
   }
+  return { ok: true, endpoint: endpointOf(read, prefix) };
+}
+
+function endpointOf({ url, tls }: ReadUrl, prefix: string): Endpoint {
   const defaultPort = tls ? 443 : 80;
   return {
-    ok: true,
-    endpoint: {
-      tls,
-      hostname: url.hostname.replace(/^\[|\]$/g, ''),
-      port: url.port === '' ? defaultPort : Number(url.port),
-      prefix,
-      host: url.host,
-    },
+    tls,
+    hostname: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? defaultPort : Number(url.port),
+    prefix,
+    host: url.host,
   };
 }

@@ -98,6 +98,8 @@ export async function launchChromium(args: readonly string[] = []): Promise<Brow
       '--disable-gpu',
       '--disable-quic',
       '--no-first-run',
+      // Nothing that a test does may reach the hosted service.
+      '--host-resolver-rules=MAP *.pusher.com ~NOTFOUND',
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',

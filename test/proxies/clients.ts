@@ -126,6 +126,7 @@ export async function diagnose(
       key: APP.key,
       secret: APP.secret,
       appId: APP.id,
+      authorization: undefined,
       idleMs,
       manner: { timeoutMs, ca, insecure: false },
     },

@@ -24,7 +24,13 @@ describe('the doctor examines a working server and', () => {
     const found = await examine(server, { ...BACKEND, idle: '0.2' });
     expect(found.with('failed')).toEqual([]);
     expect(found.with('warning')).toEqual([]);
-    expect(found.with('not checked')).toEqual(['tls', 'api-dns', 'api-tcp', 'api-tls']);
+    expect(found.with('not checked')).toEqual([
+      'tls',
+      'api-dns',
+      'api-tcp',
+      'api-tls',
+      'auth-endpoint',
+    ]);
     expect(found.code).toBe(0);
   });
 
