@@ -58,6 +58,15 @@ if [ -n "$paths" ] && runs test/acme test/packages; then
   has redis-server || missing="$missing redis-server"
   has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 fi
+# Only on request too. The libraries themselves come from the registries of their languages.
+if [ -n "$paths" ] && runs test/sdks/java; then
+  has javac || missing="$missing default-jdk-headless"
+  has mvn || missing="$missing maven"
+fi
+if [ -n "$paths" ] && runs test/sdks/go && ! has go; then missing="$missing golang-go"; fi
+if [ -n "$paths" ] && runs test/sdks/python; then
+  python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
+fi
 if [ -n "$paths" ] && runs test/packages; then
   for program in buildah lintian mmdebstrap; do has $program || missing="$missing $program"; done
   has qemu-aarch64-static || missing="$missing qemu-user-static"

@@ -128,8 +128,9 @@ else
   if [ -z "$paths" ]; then
     run --parallel=2 --no-isolate $options $unit
     # Those of clusters are in the matrix, those of proxies in `npm run test:proxies`, that of a real authority in
-    # `npm run test:acme`, and the slow ones of what is shipped in `npm run test:packages`.
-    paths=$(find ./test -mindepth 1 -maxdepth 1 \( -type d ! -name acme ! -name cluster ! -name packages ! -name proxies -o -name '*.test.ts' \) | sort | tr '\n' ' ')
+    # `npm run test:acme`, those of libraries in other languages in `npm run test:sdks`, and the slow ones of what is
+    # shipped in `npm run test:packages`.
+    paths=$(find ./test -mindepth 1 -maxdepth 1 \( -type d ! -name acme ! -name cluster ! -name packages ! -name proxies ! -name sdks -o -name '*.test.ts' \) | sort | tr '\n' ' ')
   fi
   build
   # Most of these tests wait for servers most of the time.

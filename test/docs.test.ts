@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { Glob } from 'bun';
 import packageJson from '../package.json';
 import { pages } from '../scripts/pages.ts';
+import { printSdkResults, readSdkResults } from '../scripts/tested-with-page.ts';
 
 const ROOT = join(import.meta.dir, '..');
 
@@ -15,6 +16,24 @@ describe('the documentation', () => {
       expect(text === pages[name]?.()).toBe(true);
     },
   );
+
+  it('tells results of the libraries that are pinned now, and each check that failed', async () => {
+    const results = readSdkResults();
+    expect(results.length).toBeGreaterThan(2);
+    for (const { folder, libraries } of results) {
+      const pins = [...new Glob('{pom.xml,go.mod,requirements.txt}').scanSync(folder)];
+      const text = await Bun.file(join(folder, pins[0] ?? '')).text();
+      for (const { name, version } of libraries) expect(text).toMatch(pinOf(name, version));
+    }
+
+    const library = { name: 'pusher', version: '1.2', held: ['trigger'], failed: ['users'] };
+    const printed = printSdkResults([
+      { folder: '', date: '2026-11-28', language: 'Cobol 85', libraries: [library] },
+    ]);
+    expect(printed).toEndWith(
+      '| Cobol 85 | `pusher` 1.2 | 1 of 2 | trigger; **failed: users** | 2026-11-28 |\n',
+    );
+  });
 
   it('has a line for every runtime dependency', async () => {
     const text = await Bun.file(join(ROOT, 'docs/dependencies.md')).text();
@@ -83,6 +102,12 @@ it('pages, examples and printed snippets name one cluster', async () => {
   expect(clusters.length).toBeGreaterThan(10);
   expect(clusters.filter((line) => !line.endsWith(': local'))).toEqual([]);
 });
+
+/** Where a file of Maven, Go or pip pins this version of a library. */
+function pinOf(name: string, version: string): RegExp {
+  const between = '(?:</artifactId>\\s*<version>|/v\\d+ v|==)';
+  return new RegExp(`\\b${RegExp.escape(name)}${between}${RegExp.escape(version)}\\b`);
+}
 
 describe('the version', () => {
   const { version } = packageJson;

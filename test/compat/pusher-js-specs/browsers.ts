@@ -1,11 +1,8 @@
 import { X509Certificate } from 'node:crypto';
-import { connect, createServer, type Socket } from 'node:net';
 import { type Firefox, startFirefox } from '../../../testing/browsers/firefox.ts';
 import { untrusted } from '../../../testing/servers/certificates.ts';
+import { type Names, startSocks } from '../../../testing/servers/socks.ts';
 import { launchChromium } from '../../browser/chromium.ts';
-
-/** The ports of this machine by the names and ports that the specs connect to, such as `localhost:3000`. */
-export type Names = Readonly<Record<string, number>>;
 
 /** Opens each page in a profile of its own. */
 export async function openInChromium(
@@ -53,41 +50,6 @@ export async function openInFirefox(urls: readonly string[], names: Names): Prom
     async [Symbol.asyncDispose]() {
       await firefox[Symbol.asyncDispose]();
       proxy[Symbol.dispose]();
-    },
-  };
-}
-
-/** A proxy that connects to the names only: SOCKS 5 without authentication (RFC 1928). */
-async function startSocks(names: Names): Promise<Disposable & { readonly port: number }> {
-  const sockets = new Set<Socket>();
-  const listener = createServer((client) => {
-    sockets.add(client);
-    client.on('error', () => client.destroy());
-    client.on('close', () => sockets.delete(client));
-    client.once('data', () => {
-      client.write(Uint8Array.of(5, 0));
-      client.once('data', (request: Buffer) => {
-        const nameEnd = 5 + (request[4] ?? 0);
-        const name = request.toString('latin1', 5, nameEnd);
-        const port = names[`${name}:${request.readUInt16BE(nameEnd)}`];
-        if (port === undefined) return void client.end(Uint8Array.of(5, 4, 0, 1, 0, 0, 0, 0, 0, 0));
-        const server = connect(port, '127.0.0.1', () => {
-          client.write(Uint8Array.of(5, 0, 0, 1, 0, 0, 0, 0, 0, 0));
-          client.pipe(server).pipe(client);
-        });
-        server.on('error', () => client.destroy());
-        server.on('close', () => client.destroy());
-        client.on('close', () => server.destroy());
-      });
-    });
-  });
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  const address = listener.address();
-  return {
-    port: typeof address === 'object' ? (address?.port ?? 0) : 0,
-    [Symbol.dispose]() {
-      for (const socket of sockets) socket.destroy();
-      listener.close();
     },
   };
 }

@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Glob } from 'bun';
+
+const ROOT = join(import.meta.dir, '..');
+const PAGE = join(ROOT, 'docs/tested-with.md');
+
+/** Around what is printed here; the rest of the page is written by hand. */
+const BEGIN = '<!-- printed from test/sdks by npm run docs -->\n';
+const END = '<!-- end -->\n';
+
+/** The last run of `npm run test:sdks` in one language. */
+export interface SdkResults {
+  /** Where its program is, and `results.json` with the rest of this. */
+  readonly folder: string;
+  readonly date: string;
+  /** With its version. */
+  readonly language: string;
+  readonly libraries: readonly SdkResult[];
+}
+
+interface SdkResult {
+  readonly name: string;
+  readonly version: string;
+  /** The names of the checks that held. */
+  readonly held: readonly string[];
+  readonly failed: readonly string[];
+}
+
+/** Prints the page of what was tested: as it is, with the results of `npm run test:sdks` in their place. */
+export function printTestedWith(): string {
+  const page = readFileSync(PAGE, 'utf8');
+  const [before, rest] = page.split(BEGIN);
+  const [, after] = rest?.split(END) ?? [];
+  if (after === undefined) throw new Error('docs/tested-with.md has no place for the results');
+  return `${before}${BEGIN}${printSdkResults(readSdkResults())}${END}${after}`;
+}
+
+/** The results of the last run in each language, in the order of the alphabet. */
+export function readSdkResults(): readonly SdkResults[] {
+  const files = [...new Glob('test/sdks/*/results.json').scanSync(ROOT)].sort();
+  return files.map((file) => ({
+    folder: join(ROOT, dirname(file)),
+    ...JSON.parse(readFileSync(join(ROOT, file), 'utf8')),
+  }));
+}
+
+/** The results as a table. */
+export function printSdkResults(results: readonly SdkResults[]): string {
+  const rows = results.flatMap(({ date, language, libraries }) =>
+    libraries.map(({ name, version, held, failed }) => {
+      const outcome = `${held.length} of ${held.length + failed.length}`;
+      const checks = [...held, ...failed.map((check) => `**failed: ${check}**`)];
+      return `| ${language} | \`${name}\` ${version} | ${outcome} | ${checks.join('; ')} | ${date} |`;
+    }),
+  );
+  return `| language | library | checks that held | what is checked | last run |
+|---|---|---|---|---|
+${rows.map((row) => `${row}\n`).join('')}`;
+}
