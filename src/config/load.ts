@@ -3,6 +3,7 @@ import type { Environment } from './environment/variables.ts';
 import { type ConfigPlaces, readFoundFile } from './file/find-file.ts';
 import { onePerPath, type Problem, problemsOf, wording } from './file/problems.ts';
 import { type Config, configSchema } from './schema.ts';
+import { quotedCredentials } from './settings/credentials.ts';
 import { crossCheck } from './settings/cross-checks.ts';
 import { type TenantPlaces, tenantPlaces } from './tenant-places.ts';
 
@@ -13,6 +14,8 @@ export type LoadedConfig =
       readonly config: Config;
       readonly source: string | undefined;
       readonly tenants: TenantPlaces;
+      /** What is probably a mistake. */
+      readonly warnings: readonly Problem[];
     }
   | {
       readonly ok: false;
@@ -61,7 +64,10 @@ function check(
   const problems = onePerPath([...overrides.problems, ...all]);
   if (!parsed.success || problems.length > 0) return { ok: false, source, problems };
   const tenants = tenantPlaces(parsed.data, { source, variables: overrides.variables });
-  return { ok: true, config: parsed.data, source, tenants };
+  const warnings = quotedCredentials(overrides.value).map((warning) =>
+    placed(warning, source, overrides.variables),
+  );
+  return { ok: true, config: parsed.data, source, tenants, warnings };
 }
 
 /** Replaces the path of a problem by the variable or file that must be corrected. */

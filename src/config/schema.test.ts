@@ -10,6 +10,7 @@ describe('a configuration', () => {
       ok: true,
       source: undefined,
       tenants: { app: new Map(), instance: new Map() },
+      warnings: [],
       config: {
         channels: {
           host: '0.0.0.0',

@@ -38,7 +38,8 @@ defaults. An empty variable means \`null\` if the setting allows \`null\`. Relat
 value is wrong, the server prints every problem with its place and exits with code 2. In the tables, \`[]\` means every entry of a list; entries can only be
 set in the file. The variable of a list of texts has them with spaces between.
 
-Settings that may hold a secret have a second variable, which ends in \`_FILE\` and names a file with the value. Set one of both.
+Settings that may hold a secret have a second variable, which ends in \`_FILE\` and names a file with the value; one line end at its end is dropped. Set one of both.
+Keys, secrets and passwords must have no white space or line ends around them.
 
 Three variables describe one app, beside those of the file: \`FANFARE_APP_ID\`, \`FANFARE_APP_KEY\`, and \`FANFARE_APP_SECRET\` or
 \`FANFARE_APP_SECRET_FILE\`. Its other settings have their defaults.

@@ -4,6 +4,7 @@ import { newAppId, newAppKey } from './app-credentials.ts';
 import {
   checkKeys,
   checkRoomForKey,
+  checkVisible,
   type KeptTenant,
   TenantAdmin,
   type TenantAdminOptions,
@@ -41,6 +42,12 @@ export class AppAdmin extends TenantAdmin<AppStore, StoredApp, App> {
       refuseUnusablePayloads(settings);
       const names = keys.map(({ key }) => key);
       checkKeys('keys', names);
+      checkVisible(
+        keys.flatMap(({ key, secret }, index) => [
+          [`keys[${index}].key`, key],
+          [`keys[${index}].secret`, secret],
+        ]),
+      );
       const configured = this.configured();
       if (configured.some((app) => app.id === id)) throw this.alreadyExists(id);
       if (configured.some((app) => app.keys.some(({ key }) => names.includes(key)))) {

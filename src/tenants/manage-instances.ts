@@ -9,6 +9,7 @@ import { newInstance, newSecretKey } from './instance-credentials.ts';
 import {
   checkKeys,
   checkRoomForKey,
+  checkVisible,
   type KeptTenant,
   TenantAdmin,
   type TenantAdminOptions,
@@ -42,6 +43,7 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
     return this.enqueue(async () => {
       this.requireSharedStore();
       checkKeys('secretKeys', secretKeys);
+      checkVisible(secretKeys.map((secret, index) => [`secretKeys[${index}]`, secret]));
       const instance = checkedAsWhole({
         id,
         name: made.name,

@@ -1,3 +1,4 @@
+import { invisibleFault } from '../config/settings/credentials.ts';
 import { Mutex } from '../runtime/mutex.ts';
 import { OperationRefused } from './operation-refused.ts';
 import { completeTenants, type StoredTenant, type TenantKind } from './tenant-kind.ts';
@@ -158,6 +159,16 @@ export function checkKeys(setting: string, keys: readonly string[]): void {
   }
   if (new Set(keys).size < keys.length) {
     throw new OperationRefused('invalid', `${setting}: lists the same key twice`, setting);
+  }
+}
+
+/** Refuses new credentials with characters that nobody sees. */
+export function checkVisible(
+  credentials: readonly (readonly [field: string, text: string])[],
+): void {
+  for (const [field, text] of credentials) {
+    const fault = invisibleFault(text);
+    if (fault !== undefined) throw new OperationRefused('invalid', `${field}: ${fault}`, field);
   }
 }
 

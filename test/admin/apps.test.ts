@@ -38,6 +38,14 @@ describe('the apps of the admin API', () => {
       status: 409,
       json: { field: 'keys' },
     });
+    const invisible = [{ key: 'k', secret: 'moved-secret\n' }];
+    expect(await admin(server, 'POST', '/apps', { body: { keys: invisible } })).toMatchObject({
+      status: 400,
+      json: {
+        field: 'keys[0].secret',
+        error: 'keys[0].secret: ends in "\\n", which nobody sees: remove it',
+      },
+    });
     const configured = [{ key: APP.key, secret: 'x' }];
     expect((await admin(server, 'POST', '/apps', { body: { keys: configured } })).status).toBe(409);
   });

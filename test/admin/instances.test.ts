@@ -164,6 +164,7 @@ describe('the instances of the admin API', () => {
     for (const [body, field] of [
       [{ secretKeys: ['same', 'same'] }, 'secretKeys'],
       [{ secretKeys: [] }, 'secretKeys'],
+      [{ secretKeys: ['a', ' b'] }, 'secretKeys[1]'],
       [{ id: 'shop' }, 'id'],
       [{ web: { vapid: { publicKey } } }, 'web.vapid'],
     ] as const) {

@@ -141,9 +141,9 @@ describe('apps of the configuration', () => {
     expect(listed.stdout + shown.stderr + both.stdout).not.toMatch(/hidden|app-secret/);
   });
 
-  it('have their place in what a server prints when it starts', async () => {
+  it('have their place in what a server prints when it starts, and a warning for quotes around a secret', async () => {
     using directory = temporaryDirectory({ 'fanfare.yaml': yaml });
-    const environment = { ...FREE_PORTS, ...APP };
+    const environment = { ...FREE_PORTS, ...APP, FANFARE_APP_SECRET: '"app-secret"' };
     await using server = await spawnFanfare(['serve'], directory.path, environment);
     expect(server.output.stdout).toContain(
       `App 7\n  key     k\n  secret  as configured in ${directory.path}/fanfare.yaml\n`,
@@ -151,5 +151,8 @@ describe('apps of the configuration', () => {
     expect(server.output.stdout).toContain(
       'App 1\n  key     app-key\n  secret  as configured in the environment (FANFARE_APP_SECRET)\n',
     );
+    const warned = await server.logged(/A setting is probably wrong/);
+    expect(warned).toContain('FANFARE_APP_SECRET (channels.apps[1].keys[0].secret)');
+    expect(server.output.stderr).not.toContain('app-secret');
   });
 });

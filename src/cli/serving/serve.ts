@@ -1,12 +1,14 @@
+import type { Problem } from '../../config/file/problems.ts';
 import { hasOwnStore } from '../../config/settings/own-store.ts';
 import { type FanfareServer, startServer } from '../../node/server.ts';
 import { StartFailed } from '../../node/start-failed.ts';
 import { firstFault } from '../../node/uncaught.ts';
 import { messageOf } from '../../runtime/error-code.ts';
+import type { Log } from '../../runtime/ports.ts';
 import type { Invocation } from '../invocation.ts';
 import { CONFIG_OPTION, JSON_OPTION, noOperand, type Option } from '../options.ts';
 import { type ExitCode, UsageError } from '../output.ts';
-import { readConfig, readWholeConfig } from '../read-config.ts';
+import { readWholeConfig } from '../read-config.ts';
 import { type ServiceManager, serviceManager } from './service-manager.ts';
 import { onReload, stopSignal } from './signals.ts';
 import { started } from './started.ts';
@@ -45,6 +47,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     output.complain(`fanfare: ${error.message}`);
     return error.exitCode;
   }
+  warnAbout(loaded.warnings, server.log);
   // systemd lets other services start, and sends signals, only from here on.
   const manager = await serviceManager(process.env['NOTIFY_SOCKET'], (why) => server.log.warn(why));
   reloadServer = () => void reload(server, manager, invocation);
@@ -88,6 +91,11 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
   return 'why' in reason ? 1 : 0;
 }
 
+function warnAbout(warnings: readonly Problem[], log: Log): void {
+  for (const { path, message } of warnings)
+    log.warn('A setting is probably wrong', { setting: path, why: message });
+}
+
 async function reload(
   server: FanfareServer,
   manager: ServiceManager,
@@ -103,13 +111,14 @@ async function reload(
 async function reloadConfig(server: FanfareServer, { given, output }: Invocation): Promise<void> {
   // Not to standard error: writing to a stopped terminal would block the server.
   const complain = (text: string) => server.log.error(text.trim());
-  const config = readConfig({ given, output: { ...output, complain } });
-  if (config === undefined) {
+  const loaded = readWholeConfig({ given, output: { ...output, complain } });
+  if (loaded === undefined) {
     server.log.error('The configuration was not reloaded: it has problems, see above');
     return;
   }
   try {
-    await server.reload(config);
+    warnAbout(loaded.warnings, server.log);
+    await server.reload(loaded.config);
     server.log.info('Reloaded apps, instances and certificate; other settings need a restart');
   } catch (error) {
     const why = messageOf(error);

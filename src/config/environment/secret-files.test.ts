@@ -15,13 +15,19 @@ describe('a variable that names the file of a secret', () => {
   it.each([
     ['p\n', 'p'],
     ['p\r\n', 'p'],
-    [' p ', ' p '],
-    ['two\nlines\n\n', 'two\nlines\n'],
+    ['two words\n', 'two words'],
   ])('has the text of the file as its value, without the last line break: %j', (text, password) => {
     using file = secretFile(text);
     const loaded = load({}, { FANFARE_ADMIN_PASSWORD_FILE: file.path });
 
     expect(configIn(loaded).admin.password).toBe(password);
+  });
+
+  it('must not have other white space around it', () => {
+    using file = secretFile('p\n\n');
+    expect(problemsIn(load({}, { FANFARE_ADMIN_PASSWORD_FILE: file.path }))).toEqual([
+      'FANFARE_ADMIN_PASSWORD_FILE (admin.password): ends in "\\n", which nobody sees: remove it',
+    ]);
   });
 
   it('works for the store and for Redis, too, and over the file', () => {

@@ -1,5 +1,6 @@
 import { type Problem, pathText } from '../file/problems.ts';
-import { isObject } from './plain-json.ts';
+import { invisibleCredentials } from './credentials.ts';
+import { entries, type Found, valueAt } from './unchecked.ts';
 import { vapidSubjectFault } from './vapid-subject.ts';
 
 /**
@@ -18,16 +19,11 @@ export function crossCheck(content: unknown): readonly Problem[] {
       repeatedText(entries(instance.value, ['secretKeys'], instance.path)),
     ),
     ...vapidSubjects(instances),
+    ...invisibleCredentials(content),
     ...halfSetTls(content),
     ...twoCertificates(content),
     ...redisServers(content),
   ];
-}
-
-/** A value of the configuration, and its path. */
-interface Found {
-  readonly value: unknown;
-  readonly path: readonly PropertyKey[];
 }
 
 /** Reports every entry whose field has the same text as in an earlier entry. */
@@ -100,22 +96,4 @@ function redisServers(content: unknown): readonly Problem[] {
     return [{ path: 'engine.url', message: 'required, or engine.urls for several Redis servers' }];
   }
   return repeatedText(entries(content, ['engine', 'urls']));
-}
-
-/** The entries of a list, each with its whole path. Empty if the value is not a list. */
-function entries(
-  content: unknown,
-  path: readonly string[],
-  base: readonly PropertyKey[] = [],
-): readonly Found[] {
-  const list = valueAt(content, path);
-  if (!Array.isArray(list)) return [];
-  return list.map((value: unknown, index) => ({ value, path: [...base, ...path, index] }));
-}
-
-function valueAt(content: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (value, name) => (isObject(value) ? value[name] : undefined),
-    content,
-  );
 }
