@@ -42,6 +42,11 @@ if runs test/examples/laravel; then
   # The parts of Laravel that broadcast, and PHP with them.
   [ -d /usr/share/php/Illuminate/Broadcasting ] || missing="$missing php-illuminate-broadcasting php-illuminate-events"
 fi
+if runs test/compat/webhook-programs; then
+  has php || missing="$missing php-cli"
+  has python3 || missing="$missing python3"
+  has rackup || missing="$missing ruby-rack"
+fi
 # Of Debian's Prometheus only the program that checks its rules: the package would start a server.
 if runs test/packaging && ! has promtool; then promtool=prometheus; else promtool=''; fi
 # Only on request: no other tests need them.
