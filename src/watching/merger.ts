@@ -22,6 +22,9 @@ export interface RecordUpdate {
   readonly n: number;
   readonly receivers?: number | undefined;
   readonly near?: string | undefined;
+  /** Why an event had no receivers, and what to do about it. */
+  readonly reason?: string | undefined;
+  readonly advice?: string | undefined;
 }
 
 /** What is sent to the watchers of an app together. */

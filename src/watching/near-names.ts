@@ -3,10 +3,17 @@ import type { RecordUpdate, StreamRecord } from './merger.ts';
 
 export interface NearNamesOptions {
   readonly timers: Timers;
-  /** Finds the occupied channel that was most likely meant. */
+  /** Finds the occupied channel that was most likely meant: the channel itself, if it is occupied. */
   readonly find: (appId: string, channel: string) => Promise<string | undefined>;
   readonly found: (appId: string, update: RecordUpdate) => void;
 }
+
+/** Why an event has no receivers although its channel is occupied. */
+const ONLY_EXCEPTED = {
+  reason: 'The only subscriber was excepted',
+  advice:
+    'The sender named its connection as `socket_id`, as `toOthers()` does in Laravel, so that it does not get its own event. Subscribe with another client to see it arrive.',
+};
 
 /** The limit of records that wait for a search. Further ones get no suggestion. */
 const WAITING_MAX = 10;
@@ -18,7 +25,7 @@ const PAUSE_MS = 200;
 const REMEMBERED_MS = 10_000;
 const REMEMBERED_MAX = 100;
 
-/** Finds the channel that was most likely meant by events without receivers. Runs one search at a time. */
+/** Finds out why events had no receivers: which channel was most likely meant. Runs one search at a time. */
 export class NearNames {
   private readonly options: NearNamesOptions;
   private readonly waiting: { readonly appId: string; readonly record: StreamRecord }[] = [];
@@ -75,7 +82,14 @@ export class NearNames {
     this.remembered.set(key, { near, untilMs: this.options.timers.now() + REMEMBERED_MS });
   }
 
-  private send(appId: string, { n }: StreamRecord, near: string | undefined): void {
-    if (near !== undefined) this.options.found(appId, { n, near });
+  private send(
+    appId: string,
+    { n, channel, except }: StreamRecord,
+    near: string | undefined,
+  ): void {
+    if (near === undefined) return;
+    if (near !== channel) this.options.found(appId, { n, near });
+    // Otherwise somebody has subscribed since.
+    else if (except !== undefined) this.options.found(appId, { n, ...ONLY_EXCEPTED });
   }
 }

@@ -33,7 +33,7 @@ function stage({ cluster = false } = {}) {
       watch: (apps) => void watched.push(apps),
       findNear: async (_, channel) => {
         searched.push(channel);
-        return `${channel}.1`;
+        return channel === 'full' ? channel : `${channel}.1`;
       },
       onSkipped: () => undefined,
       onStreams(streams) {
@@ -132,6 +132,18 @@ describe('the streams of a server', () => {
     expect(updates).toContainEqual({ n: 10, near: 'void.1' });
     expect(searched.length).toBeLessThanOrEqual(10);
     expect(searched).not.toContain('news');
+  });
+
+  it('report that the only subscriber was excepted, and name no other channel then', async () => {
+    const { time, server } = stage();
+    const { watches, starts } = server('a');
+    const { all } = starts();
+    const records = [api('full', 0, '1'), { ...api('full', 0, '2'), except: '1.1' }];
+    watches.receive([tick({ records })]);
+    await time.advance(10_000);
+    expect(all('batch').flatMap((one) => Object(one).updates)).toEqual([
+      { n: 2, reason: 'The only subscriber was excepted', advice: expect.any(String) },
+    ]);
   });
 
   it('are four of one app and eight in all', () => {

@@ -23,7 +23,7 @@ export interface WatchesOptions {
   readonly link: ClusterLink | undefined;
   /** Sends all loops of this server the apps and instances to watch from now on. */
   readonly watch: (apps: readonly WatchedApp[]) => void;
-  /** Finds the occupied channel that was most likely meant. */
+  /** Finds the occupied channel that was most likely meant: the channel itself, if it is occupied. */
   readonly findNear: (appId: string, channel: string) => Promise<string | undefined>;
   readonly onSkipped: (records: number) => void;
   /** Called when the number of streams has changed. */

@@ -60,12 +60,19 @@ describe('the live stream of an app', () => {
     await app.trigger({ name: 'made', channel: 'orders-1', data: 'x'.repeat(5000) });
     const unheard = await stream.record({ channel: 'orders-1', near: 'orders.1' });
     expect(unheard).toMatchObject({ receivers: 0, bytes: 5000, data: 'x'.repeat(1024) });
+    const alone = await app.connect();
+    await alone.subscribe('orders-2');
+    await app.trigger({ name: 'made', channel: 'orders-2', data: '', socket_id: alone.socketId });
+    const excepted = await stream.record({ reason: 'The only subscriber was excepted' });
+    expect(excepted).toMatchObject({ channel: 'orders-2', receivers: 0 });
+    expect(excepted).not.toHaveProperty('near');
+    await alone[Symbol.asyncDispose]();
     const counted = () =>
       (stream.events.get('counts') ?? []).reduce<number>(
         (sum, counts) => sum + (Object(counts).kinds.api ?? 0),
         0,
       );
-    await stream.event('counts', () => counted() === 2);
+    await stream.event('counts', () => counted() === 3);
     expectDescribed(stream);
     for (const client of clients) await client[Symbol.asyncDispose]();
   });

@@ -74,6 +74,8 @@ const shapes = {
           near: optional(
             'The occupied channel that was most likely meant. Set if the event had no receivers.',
           ),
+          reason: optional('Why the event had no receivers although the channel is occupied.'),
+          advice: optional(''),
         }),
       )
       .describe('What became known of earlier events, by their `n`.'),

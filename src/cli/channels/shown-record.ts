@@ -36,7 +36,7 @@ const record = z.object({
 /** A batch of a live stream, as far as it is printed. */
 export const batchShape = z.object({
   events: z.array(record),
-  updates: z.array(z.object({ n: z.number(), near: text })),
+  updates: z.array(z.object({ n: z.number(), near: text, reason: text })),
   skipped: z.record(z.string().transform(printable), z.number()),
   /** Older servers do not say it. */
   missed: z.number().default(0),

@@ -129,10 +129,11 @@ function textPrinter({ output }: Invocation) {
       const [oldest] = channels.keys();
       if (oldest !== undefined && channels.size > REMEMBERED_MAX) channels.delete(oldest);
     }
-    for (const { n, near } of updates) {
+    for (const { n, near, reason } of updates) {
       const channel = channels.get(n);
-      if (channel === undefined || near === undefined) continue;
-      output.print(`The event on ${channel} had no receivers. Did you mean ${near}?`);
+      const why = near === undefined ? reason : `Did you mean ${near}?`;
+      if (channel === undefined || why === undefined) continue;
+      output.print(`The event on ${channel} had no receivers. ${why}`);
     }
     const left = Object.entries(skipped).map(([kind, count]) => `${count} ${kind}`);
     if (left.length > 0) output.print(`Too many to show, left out: ${left.join(', ')}`);

@@ -15,7 +15,7 @@ import { TooManyStreams, Watches } from '../../watching/watches.ts';
 import type { Settlement } from '../../webhooks/outbox.ts';
 import type { LoopToBackground } from '../link/messages.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
-import { occupiedChannels } from './occupied-channels.ts';
+import { isOccupied, occupiedChannels } from './occupied-channels.ts';
 
 export interface WatchingOptions {
   /** The name of this server. */
@@ -66,7 +66,9 @@ export function openWatching(options: WatchingOptions): Watching {
       realtime.postToAll({ type: 'watch', apps: watchedApps });
     },
     findNear: async (appId, channel) =>
-      nearChannel(channel, await occupiedChannels(realtime, appId)),
+      (await isOccupied(realtime, appId, channel))
+        ? channel
+        : nearChannel(channel, await occupiedChannels(realtime, appId)),
     onSkipped: (records) => meter.count('streamEventsSkipped', records),
     onStreams: (streams) => meter.set('watchers', streams),
   });

@@ -36,7 +36,9 @@ export function RecordPanel({ record: given, feed, close }: RecordPanelProps) {
       </header>
       <div class="inside stack">
         {record.reason !== undefined && <Reason record={record} />}
-        {record.receivers === 0 && <Unheard record={record} app={subject.id} />}
+        {record.receivers === 0 && record.reason === undefined && (
+          <Unheard record={record} app={subject.id} />
+        )}
         <dl class="facts">
           {factsOf(record, subject).map(([name, fact, href]) =>
             fact === undefined || fact === '' ? null : (
@@ -78,7 +80,7 @@ interface PartProps {
 }
 
 function Unheard({ record, app }: PartProps) {
-  const { near } = record;
+  const { near, kind, except } = record;
   return (
     <p>
       <Heard record={record} />{' '}
@@ -88,7 +90,7 @@ function Unheard({ record, app }: PartProps) {
           <a href={pathTo(inApp(app, 'channels', near))}>{near}</a>?
         </>
       ) : (
-        'Nobody was subscribed to this channel.'
+        `Nobody ${kind === 'client' || except ? 'else ' : ''}was subscribed to this channel.`
       )}
     </p>
   );
