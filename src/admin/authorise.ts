@@ -1,8 +1,17 @@
 import { OperationRefused } from '../tenants/operation-refused.ts';
 import type { Operation } from './operation.ts';
-import { hasRole, type Rights, seesApp, seesEverything, seesInstance } from './rights.ts';
+import {
+  type Caller,
+  hasRole,
+  noRole,
+  type Rights,
+  seesApp,
+  seesEverything,
+  seesInstance,
+} from './rights.ts';
 
 interface Asked {
+  readonly asker: Caller;
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
 }
@@ -14,10 +23,7 @@ export function authorise(
   asked: Asked,
 ): asserts rights is Rights {
   if (rights === undefined) {
-    throw new OperationRefused(
-      'forbidden',
-      'You have no role: no entry of admin.roles applies to you',
-    );
+    throw noRole(asked.asker);
   }
   const least = asked.query['secrets'] === 'true' ? 'admin' : role;
   if (!hasRole(rights.role, least)) {

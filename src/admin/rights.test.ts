@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { loadJson } from '../config/loading.fixture.ts';
-import { type Caller, rightsOf } from './rights.ts';
+import { type Caller, noRole, rightsOf } from './rights.ts';
 
 const PROXY = {
   trust: ['10.0.0.1'],
@@ -65,5 +65,16 @@ describe('the rights of a caller', () => {
     expect(rightsOf({ how: 'nobody', user: null, groups: ['ops'] }, config)).toBeUndefined();
     const owner = rightsOf({ how: 'password', user: null, groups: [] }, config);
     expect(owner).toMatchObject({ role: 'admin', apps: '*', instances: '*' });
+  });
+});
+
+describe('a caller without a role', () => {
+  it('is told what to ask for, and with which name and groups', () => {
+    expect(noRole(user('staff', 'dev\u202e')).message).toBe(
+      'You have no role on this server. Ask whoever runs it for an entry in admin.roles: you are alice, and the proxy names these groups of yours: staff, dev\\u202e',
+    );
+    expect(noRole(user()).message).toEndWith('you are alice, and the proxy names no groups');
+    const many = Array.from({ length: 500 }, (_, n) => `g${n}`);
+    expect(noRole(user(...many)).message).toEndWith('g8, g9, 490 more');
   });
 });

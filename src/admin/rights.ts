@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { printable } from '../runtime/logging/printable.ts';
 import { OperationRefused } from '../tenants/operation-refused.ts';
 
 /** The roles, the least first. Each may do what those before it may. */
@@ -51,6 +52,19 @@ export function rightsOf(caller: Caller, { admin, dashboard }: RightsConfig): Ri
     default:
       return caller.how satisfies never;
   }
+}
+
+/** Groups that a refusal lists. */
+const GROUPS_SHOWN = 10;
+
+/** Why a caller may do nothing, with what whoever can change that needs to know. */
+export function noRole({ user, groups }: Caller): OperationRefused {
+  const [shown, more] = [groups.slice(0, GROUPS_SHOWN), groups.length - GROUPS_SHOWN];
+  const named = [...shown, ...(more > 0 ? [`${more} more`] : [])].map(printable).join(', ');
+  return new OperationRefused(
+    'forbidden',
+    `You have no role on this server. Ask whoever runs it for an entry in admin.roles: you are ${printable(user ?? '')}, and the proxy names ${named === '' ? 'no groups' : `these groups of yours: ${named}`}`,
+  );
 }
 
 export function hasRole(role: Role, least: Role): boolean {

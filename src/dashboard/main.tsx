@@ -2,7 +2,7 @@ import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { askSession, session } from './api/session.ts';
 import type { App } from './app.tsx';
-import { LogInPage } from './shell/log-in.tsx';
+import { FrontPage, LogInPage } from './shell/log-in.tsx';
 import { applyTheme } from './shell/theme.ts';
 
 /** The log-in page. The other pages are loaded after the log-in. */
@@ -28,5 +28,14 @@ const failed = await askSession().then(
   () => undefined,
   (error: unknown) => (error instanceof Error ? error.message : String(error)),
 );
-const page = failed === undefined ? <Dashboard /> : <p role="alert">{failed} Reload this page.</p>;
+const page =
+  failed === undefined ? (
+    <Dashboard />
+  ) : (
+    <FrontPage>
+      <h1>The dashboard cannot be shown</h1>
+      <p role="alert">{failed}</p>
+      <p class="muted">Then reload this page.</p>
+    </FrontPage>
+  );
 if (place !== null) render(page, place);

@@ -62,6 +62,18 @@ export async function axe(page: Page, rules?: readonly string[]): Promise<readon
   }, wanted);
 }
 
+/**
+ * The links that stand beside text in their block and differ from it by their colour alone. axe finds those only where the
+ * text is longer than the link.
+ */
+const BARE_LINKS = `[...document.querySelectorAll('a')].filter((link) => {
+  const { display, textDecorationLine } = getComputedStyle(link);
+  if (link.offsetParent === null || display !== 'inline') return false;
+  let block = link.parentElement;
+  while (getComputedStyle(block).display === 'inline') block = block.parentElement;
+  return textDecorationLine !== 'underline' && block.textContent.trim() !== link.textContent.trim();
+}).map((link) => 'only its colour shows the link: ' + link.parentElement.outerHTML)`;
+
 /** Rules that depend on colours, and on where things stand. */
 const COLOURS = ['color-contrast'];
 const PLACES = ['target-size', 'scrollable-region-focusable', ...COLOURS];
@@ -81,6 +93,7 @@ export async function lookFaults(page: Page): Promise<readonly string[]> {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     const found = await axe(page, isLong ? undefined : rules);
     faults.push(...found.map((fault) => `${colorScheme} ${width}: ${fault}`));
+    faults.push(...((await page.evaluate(BARE_LINKS)) as readonly string[]));
     const sideways = await page.evaluate(
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     );

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { type Operation, operation } from '../operation.ts';
 import { yesNo } from '../query-kinds.ts';
-import { type Caller, type Rights, roles } from '../rights.ts';
+import { type Caller, noRole, type Rights, roles } from '../rights.ts';
 
 const every = z.literal('*');
 
@@ -98,8 +98,9 @@ export const sessionOperations: readonly Operation[] = [
 
 const OWNER: Caller = { how: 'password', user: null, groups: [] };
 
-function showSession({ how, user }: Caller, rights: Rights | undefined): ShownSession {
-  if (rights === undefined) throw new OperationRefused('forbidden', 'You have no role');
+function showSession(caller: Caller, rights: Rights | undefined): ShownSession {
+  if (rights === undefined) throw noRole(caller);
+  const { how, user } = caller;
   const { role, apps, instances, seesPayloads } = rights;
   return {
     user,

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Failed } from '../api/client.ts';
 import { logIn } from '../api/session.ts';
@@ -89,10 +90,17 @@ function wordsFor({ status, message }: Failed): string {
 /** The page of a browser without a session. */
 export function LogInPage() {
   return (
+    <FrontPage>
+      <LogInForm says="Log in to this server." />
+    </FrontPage>
+  );
+}
+
+/** A page for who cannot see the others. */
+export function FrontPage({ children }: { readonly children: ComponentChildren }) {
+  return (
     <main class="login">
-      <div class="card inside">
-        <LogInForm says="Log in to this server." />
-      </div>
+      <div class="card inside stack">{children}</div>
     </main>
   );
 }

@@ -2,14 +2,17 @@ import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bu
 import type { Page } from 'playwright-core';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { type Chromium, startChromium } from '../chromium.ts';
-import { lookFaults, openDashboard, PASSWORD } from '../dashboard-page.ts';
+import { axe, lookFaults, openDashboard, PASSWORD } from '../dashboard-page.ts';
 import { emptyPages, fullPages, type Row, withIds } from './page-table.ts';
 import { SEED_CONFIG, type Seed, seed, wrongAuth } from './seed.ts';
 
 setDefaultTimeout(180_000);
 
 async function start(options: Parameters<typeof startFanfare>[0] = {}): Promise<Fanfare> {
-  const config = { ...options.config, admin: { port: 0, password: PASSWORD } };
+  const proxy = { trust: ['127.0.0.1'], userHeader: 'remote-user', groupsHeader: 'remote-groups' };
+  const roles = [{ group: 'ops', role: 'admin' }];
+  const admin = { port: 0, password: PASSWORD, proxy, roles };
+  const config = { ...options.config, admin };
   return await startFanfare({ ...options, config });
 }
 
@@ -77,6 +80,17 @@ describe.each([
       expect(await walker.look(row)).toEqual([]);
     });
   }
+});
+
+it('a user without a role is told whom to ask, and for what', async () => {
+  const { page } = await browser.open('about:blank');
+  await page.setExtraHTTPHeaders({ 'remote-user': 'ann', 'remote-groups': 'staff,dev' });
+  await page.goto(`http://127.0.0.1:${servers[0].adminPort}/dashboard`);
+  await page.getByRole('heading', { level: 1, name: 'The dashboard cannot be shown' }).waitFor();
+  const alert = await page.getByRole('alert').textContent();
+  expect(alert).toMatch(/Ask whoever runs it .* you are ann, .* groups of yours: staff, dev$/);
+  expect(await axe(page)).toEqual([]);
+  await page.close();
 });
 
 describe('the most common mistakes are explained on the screen', () => {

@@ -167,6 +167,7 @@ function Snippets({
   const { channel, event } = sendDraft.value;
   useEffect(() => void attempt(readSnippets, sayWhy), []);
   void serverFacts.value;
+  if (snippets === undefined) return null;
   const facts = {
     appId: app,
     key: keyOf(app) || 'KEY',
@@ -179,7 +180,7 @@ function Snippets({
     <div class="stack tight">
       <Tabs label="Library" names={names} chosen={chosen} choose={setChosen} panel={`${of}-code`} />
       <div id={`${of}-code`} role="tabpanel" aria-label={chosen}>
-        <Code text={filled(snippets?.get(chosen) ?? '', facts)} label={`Code for ${chosen}`} />
+        <Code text={filled(snippets.get(chosen) ?? '', facts)} label={`Code for ${chosen}`} />
       </div>
     </div>
   );

@@ -50,9 +50,9 @@ export function AppsTable({
               <tr key={app.id}>
                 <td class="name">
                   <div class="cut">
-                    <a href={pathTo(inApp(app.id, 'live'))}>{nameOf(app)}</a>{' '}
-                    {app.name !== '' && <span class="muted small">{app.id}</span>}
+                    <a href={pathTo(inApp(app.id, 'live'))}>{nameOf(app)}</a>
                   </div>
+                  {app.name !== '' && <div class="cut muted small mono">{app.id}</div>}
                   {!app.enabled && <span class="tag warn">disabled</span>}
                 </td>
                 <td class="number" data-label="connections">
