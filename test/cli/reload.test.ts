@@ -60,6 +60,18 @@ describe('SIGHUP', () => {
     }
   });
 
+  it('names the changed settings that need a restart', async () => {
+    using directory = temporaryDirectory();
+    await using server = await spawnFanfare(configure(directory.path, {}), directory.path);
+    configure(directory.path, { config: { webhooks: { logDays: 1 }, drainSeconds: 7 } });
+    server.process.kill('SIGHUP');
+    expect(JSON.parse(await server.logged(/need a restart/))).toMatchObject({
+      level: 'warn',
+      message: 'Changed settings need a restart',
+      settings: 'webhooks.logDays, drainSeconds',
+    });
+  });
+
   it('keeps the old configuration if the new one has problems, and lists them', async () => {
     using directory = temporaryDirectory();
     const args = configure(directory.path, {});

@@ -1,4 +1,6 @@
+import { settingsForRestart } from '../../config/changed-settings.ts';
 import type { Problem } from '../../config/file/problems.ts';
+import type { Config } from '../../config/schema.ts';
 import { hasOwnStore } from '../../config/settings/own-store.ts';
 import { type FanfareServer, startServer } from '../../node/server.ts';
 import { StartFailed } from '../../node/start-failed.ts';
@@ -50,7 +52,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
   warnAbout(loaded.warnings, server.log);
   // systemd lets other services start, and sends signals, only from here on.
   const manager = await serviceManager(process.env['NOTIFY_SOCKET'], (why) => server.log.warn(why));
-  reloadServer = () => void reload(server, manager, invocation);
+  reloadServer = () => void reload({ server, manager, invocation, atStart: config });
   if (given.has('json')) {
     output.print(JSON.stringify(started(server, { showsSecrets: given.has('secret') })));
   } else {
@@ -96,19 +98,26 @@ function warnAbout(warnings: readonly Problem[], log: Log): void {
     log.warn('A setting is probably wrong', { setting: path, why: message });
 }
 
-async function reload(
-  server: FanfareServer,
-  manager: ServiceManager,
-  invocation: Invocation,
-): Promise<void> {
+interface Reload {
+  readonly server: FanfareServer;
+  readonly manager: ServiceManager;
+  readonly invocation: Invocation;
+  readonly atStart: Config;
+}
+
+async function reload({ manager, ...parts }: Reload): Promise<void> {
   manager.notify('reloading');
-  await reloadConfig(server, invocation);
+  await reloadConfig(parts);
   // Also after a failure: the server continues with the old settings.
   manager.notify('ready');
 }
 
 /** Reloads the configuration and applies its apps, instances and certificate. Keeps the old ones on error. */
-async function reloadConfig(server: FanfareServer, { given, output }: Invocation): Promise<void> {
+async function reloadConfig({
+  server,
+  invocation: { given, output },
+  atStart,
+}: Omit<Reload, 'manager'>): Promise<void> {
   // Not to standard error: writing to a stopped terminal would block the server.
   const complain = (text: string) => server.log.error(text.trim());
   const loaded = readWholeConfig({ given, output: { ...output, complain } });
@@ -119,7 +128,11 @@ async function reloadConfig(server: FanfareServer, { given, output }: Invocation
   try {
     warnAbout(loaded.warnings, server.log);
     await server.reload(loaded.config);
-    server.log.info('Reloaded apps, instances and certificate; other settings need a restart');
+    server.log.info('Reloaded apps, instances and certificate');
+    const settings = settingsForRestart(atStart, loaded.config);
+    if (settings.length > 0) {
+      server.log.warn('Changed settings need a restart', { settings: settings.join(', ') });
+    }
   } catch (error) {
     const why = messageOf(error);
     server.log.error('The configuration was not reloaded', { why });

@@ -1,0 +1,32 @@
+import { expect, it } from 'bun:test';
+import { settingsForRestart } from './changed-settings.ts';
+import { app, configIn, loadJson } from './loading.fixture.ts';
+
+const config = (content: object) => configIn(loadJson(content));
+const changed = (before: object, after: object) =>
+  settingsForRestart(config(before), config(after));
+
+it.each([
+  [{}, {}, []],
+  [{}, { channels: { apps: [app] }, push: { instances: [], tokenLeewaySeconds: 1 } }, []],
+  [{}, { channels: { port: 1 }, drainSeconds: 1 }, ['channels.port', 'drainSeconds']],
+  [{ trustedProxies: ['::1'] }, { trustedProxies: ['::2'] }, ['trustedProxies']],
+  [
+    {},
+    { engine: { type: 'redis', url: 'redis://u:secret@h' } },
+    ['engine.type', 'engine.url', 'engine.keyPrefix'],
+  ],
+  [
+    { admin: { roles: [{ group: 'a', role: 'admin' }] } },
+    { admin: { roles: [{ group: 'a', role: 'viewer' }] } },
+    ['admin.roles'],
+  ],
+  [{}, { admin: { proxy: { trust: ['::1'], userHeader: 'Remote-User' } } }, ['admin.proxy']],
+  [
+    { admin: { proxy: { trust: ['::1'], userHeader: 'Remote-User' } } },
+    { admin: { proxy: { trust: ['::1'], userHeader: 'X-User' } } },
+    ['admin.proxy.userHeader'],
+  ],
+])('a change of %j to %j needs a restart for %j', (before, after, settings) => {
+  expect(changed(before, after)).toEqual(settings);
+});
