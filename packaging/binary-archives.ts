@@ -5,6 +5,7 @@ import packageJson from '../package.json';
 import { tarOf } from './archive.ts';
 import { buildBinary, type Target } from './binary.ts';
 import { ROOT } from './bundle.ts';
+import { copyDocuments } from './documents.ts';
 
 /** The targets of releases. */
 const SHIPPED: readonly Target[] = ['linux-x64', 'linux-arm64'];
@@ -30,6 +31,7 @@ async function packBinary(target: Target, out: string): Promise<string> {
     mkdirSync(content);
     renameSync(await buildBinary(target, folder), join(content, 'fanfare'));
     for (const file of BESIDE) cpSync(join(ROOT, file), join(content, file.replace(/^.*\//, '')));
+    copyDocuments(content);
     const archive = join(out, `${name}.tar.gz`);
     await Bun.write(archive, Bun.gzipSync(await tarOf(folder, [name]), { level: 9 }));
     return archive;

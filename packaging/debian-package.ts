@@ -5,6 +5,7 @@ import packageJson from '../package.json';
 import { buildBinary, type Target } from './binary.ts';
 import { ROOT } from './bundle.ts';
 import { commitTime } from './commit.ts';
+import { copyDocuments } from './documents.ts';
 import { manualPage } from './man-page.ts';
 import { run } from './run.ts';
 
@@ -50,6 +51,7 @@ async function packOne({ target, architecture, out }: One): Promise<string> {
       cpSync(join(ROOT, from), join(content, to));
       chmodSync(join(content, to), mode);
     }
+    copyDocuments(join(content, 'usr/share/doc/fanfare'));
     mkdirSync(join(content, 'usr/bin'), { recursive: true });
     cpSync(await buildBinary(target, folder), join(content, 'usr/bin/fanfare'));
     const { version } = packageJson;

@@ -165,7 +165,7 @@ describe('around the pods', () => {
     const admin = objects.find(({ metadata }) => metadata.name === 'live-fanfare-admin');
     expect(admin?.metadata.labels).toMatchObject(spec.selector.matchLabels);
     expect(admin?.spec.ports[0].name).toBe('admin');
-    const alerts = join(import.meta.dir, '../../packaging/monitoring/alerts.yml');
+    const alerts = join(import.meta.dir, '../../docs/monitoring/alerts.yml');
     expect(only(objects, 'PrometheusRule').spec).toEqual(
       Bun.YAML.parse(await Bun.file(alerts).text()),
     );

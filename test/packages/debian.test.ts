@@ -77,6 +77,15 @@ describe('the Debian package', () => {
     expect(run('systemd-analyze', 'security', ...threshold, unit)).toMatchObject({ exitCode: 0 });
   });
 
+  it('brings the pages, the alerts and the dashboard', () => {
+    for (const file of ['operate.md', 'monitoring/alerts.yml', 'monitoring/grafana.json']) {
+      expect([file, existsSync(inside(`usr/share/doc/fanfare/docs/${file}`))]).toEqual([
+        file,
+        true,
+      ]);
+    }
+  });
+
   it('has started the server as a user without rights, in folders that others cannot read', () => {
     expect(run('fanfare', 'health', '--ready')).toMatchObject({ exitCode: 0 });
     const status = run('cat', `/proc/${property('MainPID')}/status`).output;

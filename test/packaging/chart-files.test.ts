@@ -65,7 +65,7 @@ it('is packed with the version of the program, the alerts and the settings of th
     version: packageJson.version,
     appVersion: packageJson.version,
   });
-  const alerts = readFileSync(join(ROOT, 'packaging/monitoring/alerts.yml'), 'utf8');
+  const alerts = readFileSync(join(ROOT, 'docs/monitoring/alerts.yml'), 'utf8');
   expect(inArchive('files/alerts.yml')).toBe(alerts);
   const { config } = JSON.parse(inArchive('values.schema.json')).$defs;
   expect(config.properties.channels.additionalProperties).toBe(false);

@@ -19,12 +19,12 @@ interface Panel {
 }
 
 const root = join(import.meta.dir, '../..');
-const alertsFile = join(root, 'packaging/monitoring/alerts.yml');
+const alertsFile = join(root, 'docs/monitoring/alerts.yml');
 const alerts = Bun.YAML.parse(await Bun.file(alertsFile).text()) as {
   readonly groups: readonly { readonly rules: readonly Rule[] }[];
 };
 const rules = alerts.groups.flatMap((group) => group.rules);
-const dashboard = (await Bun.file(join(root, 'packaging/monitoring/grafana.json')).json()) as {
+const dashboard = (await Bun.file(join(root, 'docs/monitoring/grafana.json')).json()) as {
   readonly panels: readonly Panel[];
 };
 const shown = dashboard.panels.filter(({ type }) => type !== 'row');

@@ -38,6 +38,12 @@ it('starts a command that there is, and waits for longer than a stop takes', () 
 
 const example = join(ROOT, 'packaging/etc/fanfare.yaml');
 
+it('is shown in deploy.md as it is, from its beginning', () => {
+  const [, shown = ''] = /```ini\n([\s\S]*?)```/.exec(text('docs/deploy.md')) ?? [];
+  expect(shown).toContain('LimitNOFILE=');
+  expect(text('packaging/systemd/fanfare.service')).toStartWith(shown);
+});
+
 it('keeps the store where the unit may write, by its whole path', () => {
   const loaded = loadConfig({ directory: '/', environment: {}, file: example });
   expect(loaded).toMatchObject({ ok: true });

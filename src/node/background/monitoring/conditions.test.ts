@@ -253,8 +253,8 @@ describe('a condition', () => {
     expect(new Set(cases.map(([id]) => id))).toEqual(new Set(rules.map(({ id }) => id)));
   });
 
-  it('is there for each alert of packaging/monitoring/alerts.yml', async () => {
-    const file = join(import.meta.dir, '../../../../packaging/monitoring/alerts.yml');
+  it('is there for each alert of docs/monitoring/alerts.yml', async () => {
+    const file = join(import.meta.dir, '../../../../docs/monitoring/alerts.yml');
     const { groups } = Bun.YAML.parse(await Bun.file(file).text()) as {
       readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[];
     };

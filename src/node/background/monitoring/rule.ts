@@ -57,7 +57,7 @@ export type Found = Omit<Condition, 'id' | 'sinceMs'> & {
 /** A condition that is checked. */
 export interface Rule {
   readonly id: string;
-  /** The matching alert in `packaging/monitoring/alerts.yml`. */
+  /** The matching alert in `docs/monitoring/alerts.yml`. */
   readonly alert?: string;
   readonly check: (situation: Situation) => readonly Found[];
 }
