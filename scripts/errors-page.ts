@@ -1,5 +1,6 @@
 import { inBandProblems } from '../src/channels/problems/problems.ts';
 import { statuses } from '../src/transports/channels-api/problems.ts';
+import { authMistakes } from '../src/transports/channels-api/unauthenticated.ts';
 import {
   type CloseRow,
   closeCodes,
@@ -26,6 +27,16 @@ export function printErrors(): string {
     '',
     'Requests that are no valid HTTP are answered by the runtime with 400, 431 (a head of more than 16 KiB or 200',
     'headers) or 505, without a body, and their connection is closed.',
+    '',
+    '### 401',
+    '',
+    'The text is that of the hosted service. The log (`mistake`) and the page Problems of the dashboard tell the first',
+    'three apart.',
+    '',
+    ...table(
+      ['text begins with', 'when', 'what to do'],
+      Object.values(authMistakes).map(({ text, when, advice }) => [`\`${text}\``, when, advice]),
+    ),
     '',
     '## Connections that are closed',
     '',

@@ -47,6 +47,31 @@ it('the admin API groups what clients do wrong on all threads', async () => {
   for (const client of clients) await client[Symbol.asyncDispose]();
 });
 
+it('the admin API tells apart what is wrong with the authentication of a backend', async () => {
+  const [app, other] = [await newApp(server), await newApp(server)];
+  const asks = (call: object) => app.api('GET', '/channels', call);
+  expect(await asks({ key: 'unknown' }).then((answer) => answer.text())).toBe('Unknown auth_key');
+  await asks({ key: other.key, secret: other.secret });
+  await asks({ secret: 'wrong' });
+  const target = `/apps/${app.id}/channels`;
+  await fetch(`http://127.0.0.1:${server.port}${target}?auth_version=1.0`);
+  await fetch(`http://127.0.0.1:${server.port}/apps/none/channels?auth_key=${app.key}`);
+  const titled = (shown: readonly Shown[]) =>
+    shown.map(({ text, advice }) => `${text.split(':')[0]} | ${advice.split(':')[0]}`).toSorted();
+  expect(titled(await problemsOf(app))).toEqual([
+    'Invalid signature | Compare the string in the text with the one your library signed. If they are equal, the secret is wrong',
+    'Key of another app | Give the backend the app id, the key and the secret of the same app',
+    'Missing parameter | Use a server library, or send all of `auth_key`, `auth_timestamp`, `auth_version`, `auth_signature` and, with a body, `body_md5`. Check that no proxy removes the query.',
+    "Unknown key | Compare the key of the backend with the app's",
+    'Wrong app id | Set the app id of the backend (`appId`, `app_id`, `PUSHER_APP_ID`) to the id of this app.',
+  ]);
+  const texts = (await problemsOf(app)).map(({ text }) => text);
+  expect(texts).toContain('Missing parameter: auth_key');
+  expect(titled(await problemsOf(other))).toEqual([expect.stringContaining('Wrong app id')]);
+  await server.logged(/Request refused.*"mistake":"Wrong app id/);
+  await server.logged(/Request refused.*"mistake":"Key of another app/);
+});
+
 it('the admin API shows refused connections and refused requests of backends', async () => {
   const app = await newApp(server, { limits: { connections: 1 } });
   await using _first = await app.connect();

@@ -23,6 +23,8 @@ export interface Problem {
   readonly kind: string;
   /** The error text that the client or backend received. */
   readonly text: string;
+  /** What the group is called; left out: what its texts have in common. */
+  readonly title?: string | undefined;
   readonly advice: string;
   readonly socket?: string | undefined;
   readonly user?: string | undefined;
@@ -41,7 +43,7 @@ const READ_PER_SECOND = 50;
 export interface ProblemGroup {
   readonly source: Problem['source'];
   readonly kind: string;
-  /** The text that these problems have in common. `…` replaces the parts that differ. */
+  /** What is wrong: a title, or the text that these problems have in common, where `…` replaces the parts that differ. */
   readonly text: string;
   readonly advice: string;
   readonly count: number;
@@ -121,7 +123,7 @@ export class ProblemBook {
   private put(app: App, problem: Problem, nowMs: number): string {
     const { source, kind, advice, socket, user, address, path } = problem;
     const shown = withoutSecrets(app, problem.text.slice(0, TEXT_MAX));
-    const text = inCommon(shown);
+    const text = problem.title ?? inCommon(shown);
     const key = `${source} ${kind} ${text}`;
     const groups = this.apps.get(app.id) ?? new Map<string, Group>();
     const before = groups.get(key);
@@ -168,9 +170,15 @@ function withoutSecrets({ keys }: App, text: string): string {
   return shown.replace(/[\da-f]{32,}/gi, '…');
 }
 
+/** The fields of the protocol and of settings, which tell what is wrong. */
+const FIELD =
+  /^["'`]?(?:auth_(?:key|signature|timestamp|version)|body_md5|socket_id|user_(?:id|data|info|count)|channel_data|subscription_count|filter_by_prefix|(?:limits|channels)\.[a-z]+)["'`]?[.,:;)]*$/i;
+
 /** Replaces the words that vary: names, numbers and quoted text. */
 function inCommon(text: string): string {
   return text
-    .replace(/\S+/g, (word) => (/^[a-z'’-]+[.,:;)]*$|^[(]?[a-z]+[)]?$/i.test(word) ? word : '…'))
+    .replace(/\S+/g, (word) =>
+      /^[a-z'’-]+[.,:;)]*$|^[(]?[a-z]+[)]?$/i.test(word) || FIELD.test(word) ? word : '…',
+    )
     .replace(/…(?:\s+…)+/g, '…');
 }

@@ -20,6 +20,7 @@ import { Listings } from './queries/listings.ts';
 import { parameterOf } from './query.ts';
 import { refuseQuery } from './refuse-usage.ts';
 import { findRoute, type Route } from './routes.ts';
+import { authMistakes, type MistakeRow, Unauthenticated } from './unauthenticated.ts';
 
 export interface ApiOptions {
   readonly hub: Hub;
@@ -261,21 +262,22 @@ export class ChannelsApi {
     return this.refuse(exchange, refusal);
   }
 
-  /** Counts a wrong signature for the app of the path, from any sender. */
+  /** Counts a wrong signature for the app of the path, and a wrong path for the app of the key, from any sender. */
   private refuseUnsigned(exchange: Exchange, refusal: ApiRefusal, { appId }: Route): Response {
     const app = appId === undefined ? undefined : this.apps.byId(decodeLeniently(appId));
     if (app !== undefined) this.note(app, exchange, refusal);
-    return this.refuse(exchange, refusal);
+    const { keyOwner } = refusal instanceof Unauthenticated ? refusal : {};
+    if (keyOwner === undefined) return this.refuse(exchange, refusal);
+    const wrongId = new Unauthenticated('wrong-app-id', refusal.text);
+    this.note(keyOwner, exchange, wrongId);
+    return this.refuse(exchange, app === undefined ? wrongId : refusal);
   }
 
-  private note(
-    app: App,
-    { path, sender }: Exchange,
-    { problem, text }: ApiRefusal | BodyRefusal,
-  ): void {
-    const { advice } = statuses[problem];
+  private note(app: App, { path, sender }: Exchange, refusal: ApiRefusal | BodyRefusal): void {
+    const { problem: kind, text } = refusal;
+    const { advice, title } = mistakeOf(refusal) ?? { ...statuses[kind], title: undefined };
     const address = sender();
-    this.hub.problems.note(app, { source: 'backend', kind: problem, text, advice, path, address });
+    this.hub.problems.note(app, { source: 'backend', kind, text, title, advice, path, address });
   }
 
   private refuse(
@@ -285,7 +287,7 @@ export class ChannelsApi {
   ): Response {
     const { request, path, sender } = exchange;
     const { problem, text, headers } = refusal;
-    if (app !== undefined) this.note(app, exchange, new ApiRefusal(problem, text));
+    if (app !== undefined) this.note(app, exchange, refusal);
     const response = refuseRequest(problem, text, {
       ...headers,
       ...(closes ? { connection: 'close' } : {}),
@@ -294,13 +296,24 @@ export class ChannelsApi {
     this.hub.rateLimitedLog.info(
       'Request refused',
       { app: app?.id, address: sender() },
-      { method: request.method, path, status: response.status, why: unsigned(text) },
+      {
+        method: request.method,
+        path,
+        status: response.status,
+        why: unsigned(text),
+        // What the text does not tell.
+        mistake: mistakeOf(refusal)?.title,
+      },
     );
     if (refusal instanceof BodyRefusal && refusal.rest !== undefined) {
       return lastAnswer(response, refusal.rest);
     }
     return response;
   }
+}
+
+function mistakeOf(refusal: ApiRefusal | BodyRefusal): MistakeRow | undefined {
+  return refusal instanceof Unauthenticated ? authMistakes[refusal.mistake] : undefined;
 }
 
 /** Names the compression of a body that was refused. Headers are only read here, because most triggers are accepted. */

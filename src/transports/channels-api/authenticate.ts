@@ -8,8 +8,9 @@ import {
   type RequestTarget,
   withoutPrefix,
 } from '../request-target.ts';
-import { ApiRefusal, invalid } from './problems.ts';
+import { type ApiRefusal, invalid } from './problems.ts';
 import { arrayForms, literalForm, type Parameter, parameterOf, readQuery } from './query.ts';
+import { Unauthenticated } from './unauthenticated.ts';
 
 /** Whole seconds that a request's clock may be off, exclusive. Source: Channels protocol, §14.1. */
 const TIMESTAMP_TOLERANCE_SECONDS = 600;
@@ -29,8 +30,6 @@ export interface Authenticated {
   readonly parameters: readonly Parameter[];
 }
 
-const unauthenticated = (text: string) => new ApiRefusal('unauthenticated', text);
-
 /**
  * Checks the signature of a request. It covers the digest of the body, so the body is not needed yet. The error texts are
  * those of the hosted service, which people search for. Source: §14.1.
@@ -47,11 +46,16 @@ export function authenticate(
   }
   const parameters = readQuery(query);
   const key = parameterOf(parameters, 'auth_key');
-  if (key === undefined) return unauthenticated('Missing parameter: auth_key');
+  if (key === undefined)
+    return new Unauthenticated('missing-parameter', 'Missing parameter: auth_key');
   const app = apps.byKey(key);
   const secret = app === undefined ? undefined : secretOf(app, key);
-  if (app === undefined || (appId !== undefined && app.id !== appId) || secret === undefined) {
-    return unauthenticated('Unknown auth_key');
+  if (app === undefined || secret === undefined) {
+    return new Unauthenticated('unknown-key', 'Unknown auth_key');
+  }
+  // The same answer, as of the hosted service. Our log and the problems of both apps tell the difference.
+  if (appId !== undefined && app.id !== appId) {
+    return new Unauthenticated('key-of-another-app', 'Unknown auth_key', app);
   }
   return (
     refuseVersion(parameterOf(parameters, 'auth_version')) ??
@@ -69,29 +73,39 @@ export function refuseBody(
   if (given === undefined) {
     return body.length === 0
       ? undefined
-      : unauthenticated('Missing parameter: body_md5 is required when the body is not empty');
+      : new Unauthenticated(
+          'missing-parameter',
+          'Missing parameter: body_md5 is required when the body is not empty',
+        );
   }
   const expected = md5(body);
   return sameSignature(expected, given) || sameSignature(expected, given.toLowerCase())
     ? undefined
-    : unauthenticated('Invalid body_md5: it is not the MD5 digest of the body that was received');
+    : new Unauthenticated(
+        'body',
+        'Invalid body_md5: it is not the MD5 digest of the body that was received',
+      );
 }
 
 function refuseVersion(version: string | undefined): ApiRefusal | undefined {
-  if (version === undefined) return unauthenticated('Version required');
-  return version === '1.0' ? undefined : unauthenticated('Version not supported');
+  if (version === undefined) return new Unauthenticated('version', 'Version required');
+  return version === '1.0' ? undefined : new Unauthenticated('version', 'Version not supported');
 }
 
 function refuseTimestamp(timestamp: string | undefined, nowMs: number): ApiRefusal | undefined {
-  if (timestamp === undefined) return unauthenticated('Timestamp required');
+  if (timestamp === undefined) return new Unauthenticated('timestamp', 'Timestamp required');
   if (!/^\d{1,12}$/.test(timestamp)) {
-    return unauthenticated('Timestamp required: auth_timestamp must be an integer, in seconds');
+    return new Unauthenticated(
+      'timestamp',
+      'Timestamp required: auth_timestamp must be an integer, in seconds',
+    );
   }
   const given = Number(timestamp);
   // Whole seconds on both sides, so that exactly 600 is too many ahead as well as behind.
   const offSeconds = Math.abs(Math.floor(nowMs / 1000) - given);
   if (offSeconds < TIMESTAMP_TOLERANCE_SECONDS) return undefined;
-  return unauthenticated(
+  return new Unauthenticated(
+    'clock',
     `Timestamp expired: Given timestamp (${isoSeconds(given * 1000)}) not within ${TIMESTAMP_TOLERANCE_SECONDS}s of server time (${isoSeconds(nowMs)})`,
   );
 }
@@ -110,14 +124,16 @@ interface SignedRequest {
 function checkSignature(signed: SignedRequest): Authenticated | ApiRefusal {
   const { app, secret, request, parameters } = signed;
   const sent = parameterOf(parameters, 'auth_signature');
-  if (sent === undefined) return unauthenticated('Missing parameter: auth_signature');
+  if (sent === undefined)
+    return new Unauthenticated('missing-parameter', 'Missing parameter: auth_signature');
 
   const path = request.target.path;
   const likeliest = `${request.method}\n${path}\n${literalForm(parameters)}`;
   if (sameSignature(sign(secret, likeliest), sent)) return { app, parameters };
   return (
     inAnotherSpelling(signed, sent) ??
-    unauthenticated(
+    new Unauthenticated(
+      'signature',
       `Invalid signature: you should have sent HmacSHA256Hex(${JSON.stringify(likeliest)}, your_secret_key), but you sent ${JSON.stringify(sent)}`,
     )
   );

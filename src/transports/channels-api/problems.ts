@@ -39,9 +39,8 @@ export const statuses: Record<ApiProblem, StatusRow> = {
   },
   unauthenticated: {
     status: 401,
-    when: 'The key is unknown or of another app, the clock is 600 seconds or more off, the body is not the one that was signed, or the signature is wrong.',
-    advice:
-      "Compare the string in the text with the one your library signed; check the server's clock.",
+    when: 'The key, the app id, the clock, the body or the signature is not right; the text says which, see below.',
+    advice: 'See below, by the beginning of the text.',
   },
   'app-disabled': {
     status: 403,
