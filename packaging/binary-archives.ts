@@ -1,10 +1,10 @@
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import packageJson from '../package.json';
 import { tarOf } from './archive.ts';
 import { buildBinary, type Target } from './binary.ts';
 import { ROOT } from './bundle.ts';
+import { versionOf } from './commit.ts';
 import { copyDocuments } from './documents.ts';
 
 /** The targets of releases. */
@@ -26,7 +26,7 @@ export async function packBinaries(out: string): Promise<readonly string[]> {
 async function packBinary(target: Target, out: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'fanfare-binary-'));
   try {
-    const name = `fanfare-${packageJson.version}-${target}`;
+    const name = `fanfare-${versionOf(ROOT)}-${target}`;
     const content = join(folder, name);
     mkdirSync(content);
     renameSync(await buildBinary(target, folder), join(content, 'fanfare'));

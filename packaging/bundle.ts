@@ -2,7 +2,7 @@ import { dirname, join, relative } from 'node:path';
 import type { BunPlugin } from 'bun';
 import { bundleDashboard } from '../src/node/background/dashboard/bundle.ts';
 import { PREFIX_MARK, packed } from '../src/node/background/dashboard/packed.ts';
-import { commitOf } from './commit.ts';
+import { commitOf, versionOf } from './commit.ts';
 
 /** The repository. */
 export const ROOT = join(import.meta.dir, '..');
@@ -19,7 +19,7 @@ export const WORKERS = [
 /** How a module names its worker. In a bundle, all modules are in one folder, and the workers are below it. */
 const WORKER_URL = /new URL\('\.\/([\w-]+)\.ts', import\.meta\.url\)/g;
 
-/** Options of every bundle: it holds its commit, and no environment variables of the build. */
+/** Options of every bundle: it holds its version and its commit, and no environment variables of the build. */
 export function bundleOptions(): {
   readonly root: string;
   readonly target: 'bun';
@@ -32,7 +32,11 @@ export function bundleOptions(): {
     target: 'bun',
     format: 'esm',
     env: 'disable',
-    define: { BUILD_COMMIT: JSON.stringify(commitOf(ROOT) ?? 'unknown') },
+    define: {
+      BUILD_VERSION: JSON.stringify(versionOf(ROOT)),
+      // 12 digits, as git prints it on request.
+      BUILD_COMMIT: JSON.stringify(commitOf(ROOT)?.replace(/^(.{12})[0-9a-f]*/, '$1') ?? 'unknown'),
+    },
   };
 }
 

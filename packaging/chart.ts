@@ -1,9 +1,9 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import packageJson from '../package.json';
 import { tarOf } from './archive.ts';
 import { ROOT } from './bundle.ts';
+import { versionOf } from './commit.ts';
 import { configJsonSchema } from './config-json-schema.ts';
 
 /** The source of the chart. */
@@ -14,7 +14,7 @@ export async function packChart(out: string): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'fanfare-chart-'));
   try {
     const chart = stageChart(folder);
-    const archive = join(out, `fanfare-chart-${packageJson.version}.tgz`);
+    const archive = join(out, `fanfare-chart-${versionOf(ROOT)}.tgz`);
     const tar = await tarOf(folder, [basename(chart)]);
     await Bun.write(archive, Bun.gzipSync(tar, { level: 9 }));
     return [archive];
@@ -39,9 +39,10 @@ function change(file: string, edit: (text: string) => string): void {
 }
 
 function withVersion(text: string): string {
+  const version = versionOf(ROOT);
   return text
-    .replace(/^(?:# `npm run package.*\n)?version: .*$/m, `version: ${packageJson.version}`)
-    .replace(/^appVersion: .*$/m, `appVersion: "${packageJson.version}"`);
+    .replace(/^(?:# `npm run package.*\n)?version: .*$/m, `version: ${version}`)
+    .replace(/^appVersion: .*$/m, `appVersion: "${version}"`);
 }
 
 function withSettings(text: string): string {

@@ -1,8 +1,20 @@
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { run } from './run.ts';
 
-/** The commit of a clone, 12 digits, with `-modified` if files differ from it; `undefined` without git. */
+/** The version of what is made from a clone; see `version.sh`. */
+export function versionOf(root: string): string {
+  return run(['sh', join(root, 'packaging/version.sh')], { cwd: root }).trim();
+}
+
+/** The version in the tag of an image, where no plus may be. The chart replaces it in the same way. */
+export function tagOf(version: string): string {
+  return version.replace('+', '_');
+}
+
+/** The commit of a clone, with `-modified` if files differ from it; `undefined` without git. */
 export function commitOf(root: string): string | undefined {
-  const head = git(root, 'rev-parse', '--short=12', 'HEAD');
+  const head = git(root, 'rev-parse', 'HEAD');
   if (head === undefined) return undefined;
   return git(root, 'status', '--porcelain') === '' ? head : `${head}-modified`;
 }

@@ -1,12 +1,11 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import packageJson from '../package.json';
 import { tarOf } from './archive.ts';
 import { buildBinary, type Target } from './binary.ts';
 import { ROOT } from './bundle.ts';
-import { commitOf, commitTime } from './commit.ts';
-import { run } from './run.ts';
+import { commitOf, commitTime, tagOf, versionOf } from './commit.ts';
+import { requireProgram, run } from './run.ts';
 
 /** OCI's names of the targets. */
 const ARCHITECTURES: readonly (readonly [Target, string])[] = [
@@ -16,6 +15,7 @@ const ARCHITECTURES: readonly (readonly [Target, string])[] = [
 
 /** Makes the container images as OCI archives, with buildah. Nothing is pulled, and no program of the image runs. */
 export async function packImages(out: string): Promise<readonly string[]> {
+  requireProgram('buildah', 'buildah');
   const archives: string[] = [];
   for (const [target, architecture] of ARCHITECTURES) {
     archives.push(await packImage({ target, architecture, out }));
@@ -39,7 +39,7 @@ async function packImage({ target, architecture, out }: One): Promise<string> {
     renameSync(await buildBinary(target, folder), program);
     chmodSync(program, 0o755);
     const layout = buildLayout({ folder, files, architecture });
-    const archive = join(out, `fanfare-${packageJson.version}-image-${architecture}.tar`);
+    const archive = join(out, `fanfare-${versionOf(ROOT)}-image-${architecture}.tar`);
     await Bun.write(archive, await tarOf(layout, readdirSync(layout).sort()));
     return archive;
   } finally {
@@ -62,13 +62,13 @@ interface Built {
 
 /** Runs the Containerfile on prepared files. Returns the folder with the image in OCI's layout. */
 function buildLayout({ folder, files, architecture }: Built): string {
-  const { version } = packageJson;
+  const version = versionOf(ROOT);
   const context = join(folder, 'context');
   const layout = join(folder, 'layout');
   mkdirSync(context);
   const store = ['--root', join(folder, 'storage'), '--runroot', join(folder, 'run')];
   const buildah = ['buildah', ...store, '--storage-driver', 'vfs'];
-  const name = `localhost/fanfare:${version}-${architecture}`;
+  const name = `localhost/fanfare:${tagOf(version)}-${architecture}`;
   run(
     [
       ...buildah,
@@ -88,7 +88,7 @@ function buildLayout({ folder, files, architecture }: Built): string {
     ],
     { cwd: folder },
   );
-  run([...buildah, 'push', '--quiet', name, `oci:${layout}:localhost/fanfare:${version}`], {
+  run([...buildah, 'push', '--quiet', name, `oci:${layout}:localhost/fanfare:${tagOf(version)}`], {
     cwd: folder,
   });
   return layout;

@@ -69,12 +69,15 @@ main() {
   fetch SHA256SUMS
   if [ -z "$version" ]; then
     version=$(sed -n "s/^[0-9a-f]\{64\}  fanfare-\([0-9][0-9A-Za-z.+-]*\)-$platform\.tar\.gz\$/\1/p" "$work/SHA256SUMS")
-    [ -n "$version" ] || fail "$from has no binary for $platform"
-    [ "$(printf '%s\n' "$version" | wc -l)" -eq 1 ] || fail "$from has several versions: choose one with --version"
+    if [ -z "$version" ]; then
+      named=$(awk 'NF > 1 { $1 = ""; print }' "$work/SHA256SUMS" | tr -d '\n')
+      fail "$from/SHA256SUMS names no fanfare-VERSION-$platform.tar.gz, so there is nothing to install for this machine. It names:${named:- nothing}"
+    fi
+    [ "$(printf '%s\n' "$version" | wc -l)" -eq 1 ] || fail "$from has several versions: choose one with --version:$(printf ' %s' $version)"
   fi
   name=fanfare-$version-$platform
   wanted=$(awk -v file="$name.tar.gz" '$2 == file { print $1 }' "$work/SHA256SUMS")
-  [ -n "$wanted" ] || fail "SHA256SUMS does not name $name.tar.gz"
+  [ -n "$wanted" ] || fail "$from/SHA256SUMS has no sum of $name.tar.gz; nothing was installed"
   fetch "$name.tar.gz"
   found=$(sum_of "$work/$name.tar.gz")
   [ "$found" = "$wanted" ] || fail "$name.tar.gz is not what SHA256SUMS says; nothing was installed"
@@ -86,7 +89,10 @@ main() {
   unfinished=$bin_dir/.fanfare-$$
   cp "$work/$name/fanfare" "$unfinished" || fail "$bin_dir cannot be written to; choose another with --bin-dir"
   chmod 755 "$unfinished"
-  says=$("$unfinished" --version) || fail 'the binary does not run on this machine; nothing was installed'
+  if says=$("$unfinished" --version); then status=0; else status=$?; fi
+  # 128 and the number of SIGILL.
+  [ "$status" -ne 132 ] || fail 'this processor lacks instructions that the binary needs: it needs x86-64-v2, which has SSE4.2 (a virtual machine has it with the CPU type host or x86-64-v2); nothing was installed'
+  [ "$status" -eq 0 ] || fail 'the binary does not run on this machine; nothing was installed'
   mv "$unfinished" "$bin_dir/fanfare"
   unfinished=''
 

@@ -4,11 +4,13 @@ import { commands } from '../src/cli/commands.ts';
 import { optionUsage, usageOf } from '../src/cli/help.ts';
 import { HELP_OPTION } from '../src/cli/options.ts';
 import { exitCodes } from '../src/cli/output.ts';
+import { ROOT } from './bundle.ts';
+import { versionOf } from './commit.ts';
 
 /** The manual page `fanfare(1)`, from the table of commands that `--help` uses. Source of the macros: groff_man(7). */
 export function manualPage(): string {
   return [
-    `.TH FANFARE 1 "" "fanfare ${packageJson.version}" "User Commands"`,
+    `.TH FANFARE 1 "" "fanfare ${versionOf(ROOT)}" "User Commands"`,
     '.SH NAME',
     'fanfare \\- realtime messaging and push notifications, self\\-hosted',
     '.SH SYNOPSIS',

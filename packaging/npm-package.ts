@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import packageJson from '../package.json';
 import { bundleProgram, ROOT } from './bundle.ts';
-import { commitOf } from './commit.ts';
+import { commitOf, versionOf } from './commit.ts';
 import { run } from './run.ts';
 
 /**
@@ -25,7 +25,12 @@ export async function packNpm(out: string): Promise<readonly string[]> {
     await bundleProgram(join(folder, 'bundle'));
     const { scripts: _, devDependencies: __, files: ___, ...published } = packageJson;
     const { bun } = packageJson.dependencies;
-    const manifest = { ...published, dependencies: { bun }, gitHead: commitOf(ROOT) };
+    const manifest = {
+      ...published,
+      version: versionOf(ROOT),
+      dependencies: { bun },
+      gitHead: commitOf(ROOT),
+    };
     await Bun.write(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
     // npm keeps the modes, and those of a clone depend on its owner.
     run(['chmod', '-R', 'u=rwX,go=rX', folder], { cwd: folder });

@@ -7,6 +7,7 @@ import { packChart } from './chart.ts';
 import { packImages } from './container-image.ts';
 import { packDebian } from './debian-package.ts';
 import { packNpm } from './npm-package.ts';
+import { CannotMake } from './run.ts';
 import { packSbom } from './sbom.ts';
 import { writeSums } from './sums.ts';
 
@@ -27,19 +28,28 @@ const PARTS: Readonly<Record<string, (out: string) => Promise<readonly string[]>
 // The modes of files are part of what is made.
 process.umask(0o022);
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string', default: Object.keys(PARTS).join(',') },
-    out: { type: 'string', default: join(ROOT, 'dist') },
-  },
-});
-const makers = values.only.split(',').map((name) => {
-  const make = PARTS[name];
-  if (make !== undefined) return make;
-  throw new Error(`--only takes ${Object.keys(PARTS).join(', ')}, not "${name}"`);
-});
+async function pack(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string', default: Object.keys(PARTS).join(',') },
+      out: { type: 'string', default: join(ROOT, 'dist') },
+    },
+  });
+  const makers = values.only.split(',').map((name) => {
+    const make = PARTS[name];
+    if (make !== undefined) return make;
+    throw new CannotMake(`--only takes ${Object.keys(PARTS).join(', ')}, not "${name}"`);
+  });
+  const out = resolve(values.out);
+  mkdirSync(out, { recursive: true });
+  for (const make of makers) for (const file of await make(out)) console.log(file);
+  writeSums(out);
+}
 
-const out = resolve(values.out);
-mkdirSync(out, { recursive: true });
-for (const make of makers) for (const file of await make(out)) console.log(file);
-writeSums(out);
+try {
+  await pack();
+} catch (error) {
+  if (!(error instanceof CannotMake)) throw error;
+  console.error(`package: ${error.message}`);
+  process.exitCode = 1;
+}

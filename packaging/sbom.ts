@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../package.json';
 import { ROOT } from './bundle.ts';
-import { commitOf, commitTime } from './commit.ts';
+import { commitOf, commitTime, versionOf } from './commit.ts';
 
 /** A package in `package-lock.json`. */
 interface LockedPackage {
@@ -25,14 +25,15 @@ export async function packSbom(out: string): Promise<readonly string[]> {
 /** The same bytes for the same commit. Source of the fields: https://cyclonedx.org/docs/1.6/json/ */
 export function sbom() {
   const packages = shippedPackages();
+  const version = versionOf(ROOT);
   const self = {
     type: 'application',
-    'bom-ref': purlOf('fanfare', packageJson.version),
+    'bom-ref': purlOf('fanfare', version),
     name: 'fanfare',
-    version: packageJson.version,
+    version,
     description: packageJson.description,
     licenses: [{ license: { id: packageJson.license } }],
-    purl: purlOf('fanfare', packageJson.version),
+    purl: purlOf('fanfare', version),
     externalReferences: [{ type: 'website', url: packageJson.homepage }],
     properties: [{ name: 'fanfare:commit', value: commitOf(ROOT) ?? 'unknown' }],
   };
@@ -94,7 +95,7 @@ function componentOf(name: string, { version = '', license, integrity }: LockedP
 
 /** The address of a package of npm in the form of https://github.com/package-url/purl-spec. */
 function purlOf(name: string, version: string): string {
-  return `pkg:npm/${name.replace('@', '%40')}@${version}`;
+  return `pkg:npm/${name.replace('@', '%40')}@${encodeURIComponent(version)}`;
 }
 
 /** A UUID of version 8 that names a text. */

@@ -12,14 +12,19 @@ esac
 
 sh "$root/scripts/install-packages.sh" run
 
+status=0
 for modules in "$root/node_modules" "$root/.."; do
   # The second path is where Bun is when its own install script was allowed to run.
   for bun in "$modules"/@oven/bun-*/bin/bun "$modules/bun/bin/bun.exe"; do
-    if [ -x "$bun" ] && "$bun" --version >/dev/null 2>&1; then
-      exec "$bun" "$@"
-    fi
+    [ -x "$bun" ] || continue
+    if "$bun" --version >/dev/null 2>&1; then exec "$bun" "$@"; else status=$?; fi
   done
 done
 
+# 128 and the number of SIGILL.
+if [ "$status" -eq 132 ]; then
+  echo 'fanfare: This processor lacks instructions that Bun needs: it needs x86-64-v2, which has SSE4.2. A virtual machine has it with the CPU type host or x86-64-v2.' >&2
+  exit 1
+fi
 echo "fanfare: no Bun for $(uname -sm) was found under $root/node_modules. Run 'npm ci' there, without --omit=optional." >&2
 exit 1

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import packageJson from '../../package.json';
+import { BUILT_VERSION } from '../node/built-version.ts';
 
 /** The commit, put in place by the build of the binary. */
 declare const BUILD_COMMIT: string | undefined;
@@ -14,14 +14,11 @@ export function versionText(): string {
     `Bun ${Bun.version}`,
     `${process.platform}-${process.arch}`,
   ];
-  return `${packageJson.version} (${details.join(', ')})`;
+  return `${BUILT_VERSION} (${details.join(', ')})`;
 }
 
 function commitOfThis(): string | undefined {
-  if (typeof BUILD_COMMIT === 'string') return BUILD_COMMIT;
-  // Put there when the package for npm is made.
-  const { gitHead } = packageJson as { readonly gitHead?: string };
-  return gitHead ?? commitOfClone();
+  return typeof BUILD_COMMIT === 'string' ? BUILD_COMMIT : commitOfClone();
 }
 
 /** Git is asked only in a clone: a package may be inside another project's repository. */

@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { FREE_PORTS, temporaryDirectory } from './run-fanfare.ts';
@@ -146,6 +147,23 @@ it('says that Bun cannot start from a folder with a question mark or a backslash
       `fanfare: Bun starts no program in a folder with ? or \\ in its path: ${join(place.path, name)}\n`,
     );
   }
+});
+
+it('says which processor Bun needs if that ends by an instruction that is not there', async () => {
+  using clone = temporaryDirectory();
+  const bun = join(clone.path, 'node_modules/@oven/bun-linux-x64/bin/bun');
+  mkdirSync(join(bun, '..'), { recursive: true });
+  mkdirSync(join(clone.path, 'scripts'));
+  writeFileSync(bun, '#!/bin/sh\nkill -ILL $$\n', { mode: 0o755 });
+  for (const name of ['bun.sh', 'install-packages.sh']) {
+    copyFileSync(join(import.meta.dir, '../../scripts', name), join(clone.path, 'scripts', name));
+  }
+  const command = ['sh', join(clone.path, 'scripts/bun.sh')];
+  const printed = await complains(command, { directory: clone.path });
+  expect(printed).toContain(
+    'fanfare: This processor lacks instructions that Bun needs: it needs x86-64-v2',
+  );
+  expect(printed).not.toContain('npm ci');
 });
 
 it('names itself in hints as it was called', async () => {

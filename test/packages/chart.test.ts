@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
-import packageJson from '../../package.json';
+import { tagOf, versionOf } from '../../packaging/commit.ts';
 import { threadCount } from '../../src/node/realtime/thread-count.ts';
 import { temporaryDirectory } from '../cli/run-fanfare.ts';
 import {
@@ -16,6 +16,8 @@ import {
   podOf,
 } from './rendered-chart.ts';
 import { runTool } from './tools.ts';
+
+const ROOT = join(import.meta.dir, '../..');
 
 const directory = temporaryDirectory();
 afterAll(() => directory[Symbol.dispose]());
@@ -114,7 +116,7 @@ describe('the pods', () => {
 
   it('run the image of the version of the chart, unless another one is named', () => {
     const image = (values: object) => containerOf(objectsOf(archive, { values })).image;
-    expect(image({})).toBe(`ghcr.io/fanfare-server/fanfare:${packageJson.version}`);
+    expect(image({})).toBe(`ghcr.io/fanfare-server/fanfare:${tagOf(versionOf(ROOT))}`);
     expect(image({ image: { tag: 'x' } })).toEndWith('fanfare:x');
     const digest = `sha256:${'0'.repeat(64)}`;
     expect(image({ image: { tag: 'x', digest } })).toEndWith(`fanfare@${digest}`);
@@ -165,7 +167,7 @@ describe('around the pods', () => {
     const admin = objects.find(({ metadata }) => metadata.name === 'live-fanfare-admin');
     expect(admin?.metadata.labels).toMatchObject(spec.selector.matchLabels);
     expect(admin?.spec.ports[0].name).toBe('admin');
-    const alerts = join(import.meta.dir, '../../docs/monitoring/alerts.yml');
+    const alerts = join(ROOT, 'docs/monitoring/alerts.yml');
     expect(only(objects, 'PrometheusRule').spec).toEqual(
       Bun.YAML.parse(await Bun.file(alerts).text()),
     );

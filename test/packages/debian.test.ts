@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { appendFileSync, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import packageJson from '../../package.json';
+import { versionOf } from '../../packaging/commit.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { temporaryDirectory } from '../cli/run-fanfare.ts';
 import { bootMachine, inChroot, type Machine, makeMachine } from './booted-machine.ts';
 import { toEnd } from './unpacked-image.ts';
+
+const ROOT = join(import.meta.dir, '../..');
 
 /** The Debian package on a machine of its own, from its installation to its purge. */
 
@@ -18,7 +20,7 @@ afterAll(() => folder[Symbol.dispose]());
 const root = join(folder.path, 'machine');
 const inside = (path: string) => join(root, path);
 const packageOf = (architecture: string) =>
-  join(folder.path, `fanfare_${packageJson.version}_${architecture}.deb`);
+  join(folder.path, `fanfare_${versionOf(ROOT)}_${architecture}.deb`);
 
 let machine: Machine;
 
@@ -68,6 +70,13 @@ describe('the Debian package', () => {
     const lintian = ['lintian', '--allow-root', '--fail-on', 'error,warning', packageOf(one)];
     const { exitCode, stdout } = Bun.spawnSync(lintian);
     expect([exitCode, stdout.toString()]).toEqual([0, '']);
+  });
+
+  it('has a sum of each file, by which dpkg finds all of them unchanged', () => {
+    expect(run('dpkg', '--verify', 'fanfare')).toEqual({ exitCode: 0, output: '' });
+    const sums = readFileSync(inside('var/lib/dpkg/info/fanfare.md5sums'), 'utf8');
+    expect(sums).toContain('  usr/bin/fanfare\n');
+    expect(sums).toContain('  usr/share/doc/fanfare/docs/operate.md\n');
   });
 
   it('has a unit that systemd finds no fault with, and that leaves little to attack', () => {

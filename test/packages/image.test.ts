@@ -2,12 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json';
+import { commitOf, versionOf } from '../../packaging/commit.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { api } from '../../testing/clients/sign.ts';
 import { APP } from '../../testing/servers/fanfare.ts';
 import { freePort } from '../../testing/servers/free-port.ts';
 import { temporaryDirectory } from '../cli/run-fanfare.ts';
 import { runImage, toEnd, type UnpackedImage, unpackImage } from './unpacked-image.ts';
+
+const ROOT = join(import.meta.dir, '../..');
 
 /** What a machine keeps of an image. */
 const SIZE_MAX_BYTES = 125_000_000;
@@ -21,10 +24,7 @@ afterAll(() => folder[Symbol.dispose]());
 beforeAll(() => {
   for (const build of ['first', 'second']) makeImages(build);
   for (const architecture of ['amd64', 'arm64']) {
-    const archive = join(
-      folder.path,
-      `first/fanfare-${packageJson.version}-image-${architecture}.tar`,
-    );
+    const archive = join(folder.path, `first/fanfare-${versionOf(ROOT)}-image-${architecture}.tar`);
     images.set(architecture, unpackImage(archive, join(folder.path, architecture)));
   }
 }, 900_000);
@@ -76,7 +76,8 @@ describe('the container images', () => {
       });
       expect(Object.keys(image.config.ExposedPorts)).toEqual(['6001/tcp', '6002/tcp', '6003/tcp']);
       expect(image.config.Labels).toMatchObject({
-        'org.opencontainers.image.version': packageJson.version,
+        'org.opencontainers.image.version': versionOf(ROOT),
+        'org.opencontainers.image.revision': commitOf(ROOT) ?? '',
         'org.opencontainers.image.licenses': packageJson.license,
       });
       expect(readdirSync(join(root, 'usr/bin'))).toEqual(['fanfare']);
@@ -86,7 +87,7 @@ describe('the container images', () => {
   );
 
   it('set the environment that the launcher sets, so that the program need not start again', () => {
-    const launcher = readFileSync(join(import.meta.dir, '../../bin/fanfare'), 'utf8');
+    const launcher = readFileSync(join(ROOT, 'bin/fanfare'), 'utf8');
     const wanted = Array.from(
       launcher.matchAll(/\$\{([A-Z]\w+):=(\d+)\}/g),
       ([, name, value]) => `${name}=${value}`,

@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from 'bun:test';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import packageJson from '../../package.json';
+import { versionOf } from '../../packaging/commit.ts';
 import { releaseFiles } from '../../packaging/release-problems.ts';
 import { temporaryDirectory } from '../cli/run-fanfare.ts';
 import { toEnd } from './unpacked-image.ts';
@@ -42,7 +42,8 @@ it('two clones of a commit make the same bytes, whatever they are called and who
     umask: '077',
     environment: ['TZ=Asia/Kolkata', 'LC_ALL=C.UTF-8', `HOME=${folder.path}`],
   });
-  const made = releaseFiles(packageJson.version).filter((file) => !file.includes('-image-'));
+  const version = versionOf(join(folder.path, 'fanfare'));
+  const made = releaseFiles(version).filter((file) => !file.includes('-image-'));
   expect(first.map((line) => line.slice(66)).sort()).toEqual([...made].sort());
   expect(second).toEqual(first);
 }, 900_000);

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import packageJson from '../../package.json';
+import { versionOf } from '../../packaging/commit.ts';
 import { admin } from '../../testing/clients/admin-api.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { api } from '../../testing/clients/sign.ts';
 import { APP, configOf, type Fanfare, spawnProgram } from '../../testing/servers/fanfare.ts';
 import { temporaryDirectory } from '../cli/run-fanfare.ts';
+
+const ROOT = join(import.meta.dir, '../..');
 
 /** The working directory of everything here. Nothing in it but the configuration may have any effect. */
 const directory = temporaryDirectory({
@@ -21,7 +23,7 @@ let server: Fanfare;
 
 beforeAll(async () => {
   const built = await run(['sh', 'scripts/bun.sh', 'packaging/build.ts', '--out', directory.path], {
-    cwd: join(import.meta.dir, '../..'),
+    cwd: ROOT,
   });
   expect(built).toMatchObject({ exitCode: 0, stderr: '' });
   binary = built.stdout.trim();
@@ -47,7 +49,7 @@ describe('the binary', () => {
   it('prints its version, and the commit and the platform that it was made for', async () => {
     const { stdout, exitCode } = await run([binary, '--version']);
     expect(exitCode).toBe(0);
-    expect(stdout).toStartWith(`${packageJson.version} (commit `);
+    expect(stdout).toStartWith(`${versionOf(ROOT)} (commit `);
     expect(stdout).toContain(`, ${process.platform}-${process.arch})`);
   });
 
@@ -77,7 +79,7 @@ describe('the binary', () => {
 
   it('runs with the same environment as from source', () => {
     const environment = readFileSync(`/proc/${server.process.pid}/environ`, 'utf8').split('\0');
-    const launcher = readFileSync(join(import.meta.dir, '../../bin/fanfare'), 'utf8');
+    const launcher = readFileSync(join(ROOT, 'bin/fanfare'), 'utf8');
     const wanted = Array.from(
       launcher.matchAll(/\$\{([A-Z]\w+):=(\d+)\}/g),
       ([, name, value]) => `${name}=${value}`,

@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import packageJson from '../../package.json';
+import { versionOf } from '../../packaging/commit.ts';
 import { chartValues } from '../../scripts/chart-page.ts';
 import { temporaryDirectory } from '../cli/run-fanfare.ts';
 
@@ -43,7 +43,7 @@ async function packed(directory: string): Promise<string> {
   const args = ['packaging/package.ts', '--only', 'chart', '--out', directory];
   const made = Bun.spawnSync(['sh', 'scripts/bun.sh', ...args], { cwd: ROOT });
   expect(made.stderr.toString()).toBe('');
-  return join(directory, `fanfare-chart-${packageJson.version}.tgz`);
+  return join(directory, `fanfare-chart-${versionOf(ROOT)}.tgz`);
 }
 
 it('has a schema of every value, and no other', () => {
@@ -62,8 +62,8 @@ it('is packed with the version of the program, the alerts and the settings of th
   const inArchive = (file: string) => readFileSync(join(first.path, 'fanfare', file), 'utf8');
   expect(Bun.YAML.parse(inArchive('Chart.yaml'))).toMatchObject({
     name: 'fanfare',
-    version: packageJson.version,
-    appVersion: packageJson.version,
+    version: versionOf(ROOT),
+    appVersion: versionOf(ROOT),
   });
   const alerts = readFileSync(join(ROOT, 'docs/monitoring/alerts.yml'), 'utf8');
   expect(inArchive('files/alerts.yml')).toBe(alerts);

@@ -22,13 +22,24 @@ interface ComposeFile {
 }
 
 const FOLDER = join(import.meta.dir, '../../packaging/compose');
+const NAMES = ['single.yaml', 'postgres.yaml', 'cluster.yaml'];
 const SECRETS = '/run/secrets/';
 
 function read(name: string): ComposeFile {
   return YAML.parse(readFileSync(join(FOLDER, name), 'utf8')) as ComposeFile;
 }
 
-it.each(['single.yaml', 'postgres.yaml', 'cluster.yaml'])(
+it('every command that builds the image says which version and commit its labels name', () => {
+  const others = ['container/Containerfile', '../docs/install.md'];
+  for (const file of [...NAMES.map((name) => `compose/${name}`), ...others]) {
+    const text = readFileSync(join(FOLDER, '..', file), 'utf8');
+    const commands = text.split('\n').filter((line) => line.includes('docker build -f'));
+    expect([file, commands.length]).toEqual([file, 1]);
+    expect(commands[0]).toContain(' $(sh packaging/version.sh --build-args) -t fanfare .');
+  }
+});
+
+it.each(NAMES)(
   'the servers of %s start with their variables, and serve their app',
   async (name) => {
     await using parts = new AsyncDisposableStack();

@@ -62,14 +62,14 @@ describe('install.sh', () => {
   });
 
   it('installs from an address, over a version that is there', async () => {
-    using release = releases(['1.2.3', '1.3.0']);
+    using release = releases(['1.2.3', '1.3.0+20261128.130037']);
     const { from, binDir } = release;
     using server = Bun.serve({
       hostname: '127.0.0.1',
       port: 0,
       fetch: ({ url }) => new Response(Bun.file(join(from, new URL(url).pathname))),
     });
-    for (const version of ['1.2.3', '1.3.0']) {
+    for (const version of ['1.2.3', '1.3.0+20261128.130037']) {
       const args = ['--from', `${server.url}`, '--version', version, '--bin-dir', binDir];
       expect((await install(args)).exitCode).toBe(0);
       expect(readFileSync(join(binDir, 'fanfare'), 'utf8')).toEndWith(` ${version}\n`);
@@ -103,6 +103,33 @@ describe('install.sh', () => {
     expect(release.installed()).toEqual(['fanfare']);
   });
 
+  it.each([
+    ['', 'nothing'],
+    [
+      `${'0'.repeat(64)}  fanfare-1.2.3-of-another.tar.gz\n${'0'.repeat(64)}  install.sh\n`,
+      'fanfare-1.2.3-of-another.tar.gz install.sh',
+    ],
+  ])(
+    'says what the sums name if the archive of this machine is not among them',
+    async (sums, named) => {
+      using release = releases(['1.2.3']);
+      writeFileSync(join(release.from, 'SHA256SUMS'), sums);
+      expect(await install(['--from', release.from, '--bin-dir', release.binDir])).toEqual({
+        exitCode: 1,
+        stdout: '',
+        stderr: `install.sh: ${release.from}/SHA256SUMS names no fanfare-VERSION-${PLATFORM}.tar.gz, so there is nothing to install for this machine. It names: ${named}\n`,
+      });
+    },
+  );
+
+  it('says which processor the binary needs if it ends by an instruction that is not there', async () => {
+    using release = releases(['1.2.3'], { binary: 'kill -ILL $$ #' });
+    const ended = await install(['--from', release.from, '--bin-dir', release.binDir]);
+    expect(ended.exitCode).toBe(1);
+    expect(ended.stderr).toContain('it needs x86-64-v2, which has SSE4.2');
+    expect(release.installed()).toEqual([]);
+  });
+
   it('accepts the name of a tag as a version', async () => {
     using release = releases(['1.2.3', '1.3.0']);
     const { from, binDir } = release;
@@ -125,15 +152,18 @@ describe('install.sh', () => {
     [['--from'], '--from needs a value'],
     [[], '--from is missing'],
     [['--form', 'x'], 'unknown option --form'],
-    [['--from', 'RELEASES'], 'has several versions: choose one with --version'],
-    [['--from', 'RELEASES', '--version', '9.9.9'], 'SHA256SUMS does not name fanfare-9.9.9-linux-'],
+    [['--from', 'RELEASES'], 'has several versions: choose one with --version: 1.2.3 1.3.0\n'],
+    [
+      ['--from', 'RELEASES', '--version', '9.9.9'],
+      `RELEASES/SHA256SUMS has no sum of fanfare-9.9.9-${PLATFORM}.tar.gz; nothing was installed`,
+    ],
     [['--from', '/nothing/there'], '/nothing/there/SHA256SUMS cannot be read'],
   ])('refuses %j with the reason', async (args, message) => {
     using release = releases(['1.2.3', '1.3.0']);
     const given = args.map((arg) => (arg === 'RELEASES' ? release.from : arg));
     const { exitCode, stderr } = await install([...given]);
     expect(exitCode).toBe(1);
-    expect(stderr).toContain(message);
+    expect(stderr).toContain(message.replace('RELEASES', release.from));
   });
 
   it.each([

@@ -1,8 +1,8 @@
-import packageJson from '../../../../package.json';
 import type { ServerFacts } from '../../../admin/monitoring/monitoring.ts';
 import { ownCommand } from '../../../config/environment/own-command.ts';
 import type { Config } from '../../../config/schema.ts';
 import { hasTls } from '../../../config/settings/has-tls.ts';
+import { BUILT_VERSION } from '../../built-version.ts';
 import type { ListenerAddress } from '../../link/messages.ts';
 import { serverName } from '../../server-name.ts';
 
@@ -28,7 +28,7 @@ export function serverFacts({
   const tls = hasTls(config);
   return {
     name: serverName(config),
-    version: packageJson.version,
+    version: BUILT_VERSION,
     command: ownCommand(),
     startedAtMs: Math.round(performance.timeOrigin),
     threads,
