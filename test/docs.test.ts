@@ -21,7 +21,7 @@ describe('the documentation', () => {
     const results = readSdkResults();
     expect(results.length).toBeGreaterThan(2);
     for (const { folder, libraries } of results) {
-      const pins = [...new Glob('{pom.xml,go.mod,requirements.txt}').scanSync(folder)];
+      const pins = [...new Glob('{pom.xml,go.mod,requirements.txt,package.json}').scanSync(folder)];
       const text = await Bun.file(join(folder, pins[0] ?? '')).text();
       for (const { name, version } of libraries) expect(text).toMatch(pinOf(name, version));
     }
@@ -103,9 +103,9 @@ it('pages, examples and printed snippets name one cluster', async () => {
   expect(clusters.filter((line) => !line.endsWith(': local'))).toEqual([]);
 });
 
-/** Where a file of Maven, Go or pip pins this version of a library. */
+/** Where a file of Maven, Go, pip or npm pins this version of a library. */
 function pinOf(name: string, version: string): RegExp {
-  const between = '(?:</artifactId>\\s*<version>|/v\\d+ v|==)';
+  const between = '(?:</artifactId>\\s*<version>|/v\\d+ v|==|@)';
   return new RegExp(`\\b${RegExp.escape(name)}${between}${RegExp.escape(version)}\\b`);
 }
 

@@ -8,7 +8,10 @@ await checkLibraries({
   folder: 'go',
   version: ['go', 'version'],
   pins: 'go.mod',
-  pinned: (library, pins) => new RegExp(`\\b${RegExp.escape(library)}\\S* v(\\S+)`).exec(pins)?.[1],
+  pinned: (name, pins) => {
+    const version = new RegExp(`\\b${RegExp.escape(name)}\\S* v(\\S+)`).exec(pins)?.[1];
+    return version === undefined ? undefined : { name, version };
+  },
   async install({ source, folder }) {
     const program = join(folder, 'program');
     await must(['go', 'build', '-o', program, '.'], source);

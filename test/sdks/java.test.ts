@@ -14,8 +14,12 @@ await checkLibraries({
   folder: 'java',
   version: ['java', '-version'],
   pins: 'pom.xml',
-  pinned: (library, pins) =>
-    new RegExp(`<artifactId>${library}</artifactId>\\s*<version>(.+?)</version>`).exec(pins)?.[1],
+  pinned: (name, pins) => {
+    const version = new RegExp(`<artifactId>${name}</artifactId>\\s*<version>(.+?)</version>`).exec(
+      pins,
+    )?.[1];
+    return version === undefined ? undefined : { name, version };
+  },
   async install({ source, folder, told, parts }) {
     const [libraries, classes] = [join(folder, 'libraries'), join(folder, 'classes')];
     await must(

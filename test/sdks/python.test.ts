@@ -8,7 +8,10 @@ await checkLibraries({
   folder: 'python',
   version: ['python3', '--version'],
   pins: 'requirements.txt',
-  pinned: (library, pins) => new RegExp(`^${library}==(.+)$`, 'm').exec(pins)?.[1],
+  pinned: (name, pins) => {
+    const version = new RegExp(`^${name}==(.+)$`, 'm').exec(pins)?.[1];
+    return version === undefined ? undefined : { name, version };
+  },
   async install({ source, folder }) {
     const environment = join(folder, 'environment');
     const python = join(environment, 'bin/python');
