@@ -53,6 +53,18 @@ describe('a key, secret or password', () => {
     ]);
   });
 
+  it('is also examined as a part of an address', () => {
+    const environment = {
+      FANFARE_ENGINE_TYPE: 'redis',
+      FANFARE_ENGINE_URL: 'redis://cache\n',
+      FANFARE_STORE_URL: 'postgres://u:p@db.example/x\r\n',
+    };
+    expect(problemsIn(load({}, environment))).toEqual([
+      'FANFARE_ENGINE_URL (engine.url): ends in "\\n", which nobody sees: remove it',
+      'FANFARE_STORE_URL (store.url): ends in "\\r\\n", which nobody sees: remove it',
+    ]);
+  });
+
   it('may have spaces, quotes and any letters inside', () => {
     const secret = 'mein geheimes "Wort" 🎺';
     const loaded = load({}, { ...APP, FANFARE_APP_SECRET: secret });

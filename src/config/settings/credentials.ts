@@ -18,17 +18,31 @@ export function invisibleFault(text: string): string | undefined {
 }
 
 function invisible(text: string): string | undefined {
-  const characters = [...text];
-  const isVisible = (character: string) => !INVISIBLE.test(character);
-  const first = characters.findIndex(isVisible);
-  if (first !== 0 && text !== '') {
-    const start = first < 0 ? characters : characters.slice(0, first);
-    return `begins with ${shown(start.join(''))}`;
-  }
-  const end = characters.slice(characters.findLastIndex(isVisible) + 1);
-  if (end.length > 0) return `ends in ${shown(end.join(''))}`;
+  const start = invisibleStart(text);
+  if (start !== '') return `begins with ${shown(start)}`;
+  const end = invisibleEnd(text);
+  if (end !== '') return `ends in ${shown(end)}`;
   const [inside] = CONTROL.exec(text) ?? [];
   return inside && `contains ${shown(inside)}`;
+}
+
+function invisibleStart(text: string): string {
+  let length = 0;
+  for (const character of text) {
+    if (!INVISIBLE.test(character)) break;
+    length += character.length;
+  }
+  return text.slice(0, length);
+}
+
+function invisibleEnd(text: string): string {
+  let from = text.length;
+  while (from > 0) {
+    const pair = (text.codePointAt(from - 2) ?? 0) > 0xffff ? 2 : 1;
+    if (!INVISIBLE.test(text.slice(from - pair, from))) break;
+    from -= pair;
+  }
+  return text.slice(from);
 }
 
 /** As JSON, with every character that JSON would leave invisible escaped as well. */
@@ -40,7 +54,7 @@ function shown(text: string): string {
   return text.length > SHOWN_MAX ? `${escaped}…` : escaped;
 }
 
-/** The problems of all keys, secrets and passwords in an unchecked configuration. */
+/** The problems of all keys, secrets, passwords and addresses with passwords in an unchecked configuration. */
 export function invisibleCredentials(content: unknown): readonly Problem[] {
   return credentialsOf(content).flatMap(({ text, path }) => {
     const message = invisibleFault(text);
@@ -76,7 +90,12 @@ function credentialsOf(content: unknown): readonly Credential[] {
     ...keys.flatMap((pair) => [member(pair, 'key'), member(pair, 'secret')]),
     ...instances.flatMap(({ value, path }) => entries(value, ['secretKeys'], path)),
     ...webhooks.map((webhook) => member(webhook, 'secret')),
-    member({ value: valueAt(content, ['admin']), path: ['admin'] }, 'password'),
+    ...entries(content, ['engine', 'urls']),
+    ...[
+      ['admin', 'password'],
+      ['engine', 'url'],
+      ['store', 'url'],
+    ].map((path) => ({ value: valueAt(content, path), path })),
   ].flatMap(({ value, path }) => (typeof value === 'string' ? [{ text: value, path }] : []));
 }
 
