@@ -9,10 +9,8 @@ export const pushBounds = {
   connections: 20_000,
   /** New connections of one address per second, with a burst of 5 seconds' worth. 0: no limit. */
   connectionsPerSecond: 1_000,
-  /**
-   * The limit of a connection's requests whose answers are not sent or not read. Beyond it, the connection is closed.
-   */
-  requestsPerConnection: 32,
+  /** What a connection may send before its last request is answered. Beyond it, the connection is closed. */
+  advanceBytes: 16 * KIB,
   /**
    * The limits of requests in progress: with secret keys, and without. Beyond one, the instance or address with the
    * most loses its newest.

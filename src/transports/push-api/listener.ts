@@ -1,5 +1,5 @@
 import { createSecureContext } from 'node:tls';
-import { PushRefusal } from '../../push/refusal.ts';
+import type { PushRefusal } from '../../push/refusal.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { RateLimiter } from '../../runtime/rates/rate-limiter.ts';
@@ -7,16 +7,10 @@ import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { type PushBounds, pushBounds } from './bounds.ts';
 import type { Endpoints, PushHead } from './call.ts';
 import { statuses } from './problems.ts';
-import type { PushFamily } from './routes.ts';
 import type { Connection } from './server/connection.ts';
-import {
-  type ConnectionError,
-  HttpServer,
-  type HttpServerEvents,
-  type IncomingRequest,
-  type ListenSettings,
-} from './server/http-server.ts';
-import { familyOfPacket, rawResponse, refusalOfParserError } from './server/refusal-response.ts';
+import type { HttpFault, RequestHead } from './server/http/request-head.ts';
+import { HttpServer, type HttpServerEvents, type ListenSettings } from './server/http-server.ts';
+import { familyOfBytes, rawResponse, refusalOfFault } from './server/refusal-response.ts';
 import { type PushMeter, type RequestContext, RequestHandler } from './server/request-handler.ts';
 import { RequestLog } from './server/request-log.ts';
 import { type PoolLoad, RequestPool } from './server/request-pool.ts';
@@ -97,7 +91,7 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
     bounds: PushBounds = pushBounds,
   ): Promise<PushListener> {
     const listener = new PushListener(settings, context, bounds);
-    await listener.openServer();
+    listener.openServer();
     return listener;
   }
 
@@ -106,8 +100,8 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
     return { host, port, tls: tls !== undefined };
   }
 
-  private async openServer(): Promise<void> {
-    const server = await HttpServer.open(this.settings, this.bounds, this);
+  private openServer(): void {
+    const server = new HttpServer(this.settings, this.bounds, this);
     this.settings = { ...this.settings, port: server.port };
     this.servers.add(server);
   }
@@ -149,10 +143,10 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
     for (const server of this.servers) this.retire(server);
     this.settings = { ...before, tls };
     try {
-      await this.openServer();
+      this.openServer();
     } catch (error) {
       this.settings = before;
-      await this.openServer();
+      this.openServer();
       throw error;
     }
   }
@@ -184,28 +178,27 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
     clearInterval(this.speedChecks);
   }
 
-  onRequest(incoming: IncomingRequest): void {
-    new RequestHandler(this, incoming).begin();
+  onRequest(head: RequestHead, connection: Connection): RequestHandler {
+    const handler = new RequestHandler(this, head, connection);
+    handler.begin();
+    return handler;
   }
 
-  onError({ code = '', rawPacket }: ConnectionError, connection: Connection): void {
-    // There are bytes after the connection's last request. That request is still answered, and the bytes are ignored.
-    if (code === 'HPE_CLOSED_CONNECTION') return;
-    const refusal = refusalOfParserError(code);
-    if (refusal === undefined || !connection.isWritable) {
-      connection.destroy();
-    } else if (connection.receiving !== undefined) {
-      connection.receiving.stopReceiving(refusal);
-    } else {
-      // Only with this error is the client likely to be still sending.
-      const lingerMs = refusal.problem === 'head-too-large' ? this.bounds.lingerMs : 0;
-      this.refuse(connection, refusal, { family: familyOfPacket(rawPacket), lingerMs });
-    }
+  /** Answers what is no request, and closes its connection. */
+  onFault(fault: HttpFault | 'timeout', connection: Connection, start: Buffer): void {
+    const refusal = refusalOfFault(fault);
+    const family = familyOfBytes(start);
+    // Only with this fault is the client likely to be still sending.
+    const lingerMs = fault === 'head-too-large' ? this.bounds.lingerMs : 0;
+    if (!connection.endWith(rawResponse(refusal, family), lingerMs)) return;
+    this.log.refused(refusal, connection.peer);
+    const { status } = statuses[refusal.problem];
+    this.meter.count('pushRequests', 1, family, String(status));
   }
 
-  onTunnel(connection: Connection): void {
-    const refusal = new PushRefusal('bad-request', 'CONNECT is not supported: this is no proxy');
-    this.refuse(connection, refusal, { family: 'other', lingerMs: 0 });
+  onAdvance(connection: Connection): void {
+    const why = 'too many requests without an answer';
+    if (connection.cutOff()) this.log.connectionClosed(why, connection.peer);
   }
 
   onEvicted({ peer }: Connection): void {
@@ -224,17 +217,5 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
 
   backendAsked(): void {
     this.backendAskedAtMs = performance.now();
-  }
-
-  /** Answers a malformed request, and closes its connection. */
-  private refuse(
-    connection: Connection,
-    refusal: PushRefusal,
-    { family, lingerMs }: { readonly family: PushFamily; readonly lingerMs: number },
-  ): void {
-    if (!connection.endWith(rawResponse(refusal, family), lingerMs)) return;
-    this.log.refused(refusal, connection.peer);
-    const { status } = statuses[refusal.problem];
-    this.meter.count('pushRequests', 1, family, String(status));
   }
 }

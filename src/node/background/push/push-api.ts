@@ -17,7 +17,6 @@ import type { AcceptPublish } from '../../../transports/push-api/endpoints/backe
 import { DeviceRates } from '../../../transports/push-api/endpoints/device/device-rates.ts';
 import { createPushEndpoints } from '../../../transports/push-api/endpoints/endpoints.ts';
 import { PushListener } from '../../../transports/push-api/listener.ts';
-import { RUNTIME_LIMIT_FACTOR } from '../../../transports/push-api/server/http-server.ts';
 import type { PushWebhooks } from '../../../webhooks/push-events.ts';
 import { listenError } from '../../listen-error.ts';
 import { readOpenFiles } from '../../open-files.ts';
@@ -60,7 +59,7 @@ export async function openListener(options: PushListenerOptions): Promise<PushLi
   const { host, port, pathPrefix, maxConnections, addressLimits } = config.push;
   const { bodyBytesPerSecond, httpIdleSeconds } = config.push;
   const { connectionsPerSecond } = addressLimits;
-  const connections = Math.min(maxConnections, connectionRoom(tls !== undefined));
+  const connections = Math.min(maxConnections, connectionRoom());
   try {
     return await PushListener.open(
       { host, port, tls },
@@ -84,10 +83,10 @@ export async function openListener(options: PushListenerOptions): Promise<PushLi
 }
 
 /** How many connections the limit of open files allows. */
-function connectionRoom(hasTls: boolean): number {
+function connectionRoom(): number {
   const openFiles = readOpenFiles();
   if (openFiles === undefined) return Number.POSITIVE_INFINITY;
-  return Math.max(1, Math.floor(openFiles.push / (hasTls ? RUNTIME_LIMIT_FACTOR : 1)));
+  return Math.max(1, Math.floor(openFiles.push));
 }
 
 export function settingsOf({ push }: Config, { address }: PushListener) {

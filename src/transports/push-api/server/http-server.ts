@@ -1,17 +1,10 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
-import type { Duplex } from 'node:stream';
+import type { Socket, TCPSocketListener } from 'bun';
 import { type Certificate, CIPHER_SUITES } from '../../../runtime/certificate.ts';
-import { openPort } from '../../node-http.ts';
-import { HEAD_BYTES_MAX, type PushBounds } from '../bounds.ts';
-import { Connection, type ConnectionOwner } from './connection.ts';
+import type { PushBounds } from '../bounds.ts';
+import { Connection, type ConnectionOwner, type RequestOfConnection } from './connection.ts';
 import { ConnectionShare } from './connection-share.ts';
+import type { HttpFault, RequestHead } from './http/request-head.ts';
+import { Turns } from './http/turns.ts';
 
 export interface ListenSettings {
   readonly host: string;
@@ -20,94 +13,70 @@ export interface ListenSettings {
   readonly tls: Certificate | undefined;
 }
 
-/** A request as it arrived, with all that is needed to answer it. */
-export interface IncomingRequest {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly connection: Connection;
-  /** Whether the client sends the body only after `100 Continue`. */
-  readonly expectsContinue: boolean;
-}
-
 /** What the owner of a server handles. */
 export interface HttpServerEvents {
-  onRequest(incoming: IncomingRequest): void;
-  /** A request cannot be parsed or is too slow, or the connection broke. */
-  onError(error: ConnectionError, connection: Connection): void;
-  /** A CONNECT request, which would take over the connection. */
-  onTunnel(connection: Connection): void;
+  /** A request begins. Its body may follow. */
+  onRequest(head: RequestHead, connection: Connection): RequestOfConnection;
+  /** What has arrived is no request, or not complete in time. `start` are its first bytes. */
+  onFault(fault: HttpFault | 'timeout', connection: Connection, start: Buffer): void;
+  /** A client has sent too much before the answer to its last request. */
+  onAdvance(connection: Connection): void;
   /** Whether the address may open another connection now. */
   mayConnect(newcomer: Connection): boolean;
   /** This connection was closed because the limit of connections was reached and its address had the most. */
   onEvicted(closed: Connection): void;
 }
 
-/** The runtime's own limit, as a multiple of ours: it also counts connections that are still in their TLS handshake. */
-export const RUNTIME_LIMIT_FACTOR = 2;
-
-/** `rawPacket` is what the parser read last. */
-export interface ConnectionError extends Error {
-  readonly code?: string;
-  readonly rawPacket?: Uint8Array;
-}
-
-/** A server of `node:http`: unlike `Bun.serve`, it lets us answer parser errors and requests that time out. */
+/**
+ * A server of HTTP/1 over the sockets of the runtime. Unlike those of the runtime, it reads the requests of a connection one after
+ * the other: what a client sends in advance costs no more than its bytes, and waits its turn behind other connections.
+ */
 export class HttpServer implements ConnectionOwner {
   /** Whether each connection closes with its next answer. */
   isClosing = false;
-  port = 0;
-  private readonly server: Server;
+  readonly bounds: PushBounds;
+  private readonly listener: TCPSocketListener<Connection>;
   private readonly events: HttpServerEvents;
   private readonly share: ConnectionShare;
-  private readonly connections = new Map<Duplex, Connection>();
+  private readonly connections = new Set<Connection>();
+  private readonly turns = new Turns();
+  private readonly checks: NodeJS.Timeout;
+  private checkedAtMs = performance.now();
   private isClosed = false;
   private readonly empty = Promise.withResolvers<void>();
 
-  private constructor(tls: Certificate | undefined, bounds: PushBounds, events: HttpServerEvents) {
-    const options: ServerOptions = {
-      headersTimeout: bounds.headMs,
-      requestTimeout: bounds.requestMs,
-      keepAliveTimeout: bounds.idleMs,
-      connectionsCheckingInterval: bounds.checkMs,
-      maxHeaderSize: HEAD_BYTES_MAX,
-      // Checked by us: Node.js would refuse without a body.
-      requireHostHeader: false,
-    };
-    const server =
-      tls === undefined
-        ? createServer(options)
-        : createTlsServer({ ...options, ...tls, ciphers: CIPHER_SUITES });
-    // Only the runtime sees connections with an unfinished TLS handshake. It closes them after 12 s.
-    server.maxConnections = RUNTIME_LIMIT_FACTOR * bounds.connections;
-    const onRequest =
-      (expectsContinue: boolean) => (request: IncomingMessage, response: ServerResponse) => {
-        const connection = this.connectionOf(request.socket);
-        events.onRequest({ request, response, connection, expectsContinue });
-      };
-    server.on('connection', (socket) => this.accept(socket));
-    server.on('request', onRequest(false));
-    server.on('checkContinue', onRequest(true));
-    // Other expectations are ignored. So are upgrades, for which there is no listener.
-    server.on('checkExpectation', onRequest(false));
-    server.on('connect', (_, socket) => events.onTunnel(this.connectionOf(socket)));
-    server.on('clientError', (error, socket) => events.onError(error, this.connectionOf(socket)));
-    this.server = server;
+  /** Opens a port. Throws the error of the runtime if it cannot, such as `EADDRINUSE`. */
+  constructor({ host, port, tls }: ListenSettings, bounds: PushBounds, events: HttpServerEvents) {
+    this.bounds = bounds;
     this.events = events;
     this.share = new ConnectionShare(bounds.connections);
+    const hasTls = tls !== undefined;
+    this.listener = Bun.listen<Connection>({
+      hostname: host,
+      port,
+      // A client may end its side and still read its answers.
+      allowHalfOpen: true,
+      ...(hasTls ? { tls: { ...tls, ciphers: CIPHER_SUITES } } : {}),
+      socket: {
+        open: (socket) => this.accept(socket, !hasTls),
+        handshake: ({ data }, isEstablished) => {
+          data.isEstablished = isEstablished;
+        },
+        data: ({ data }, bytes) => data.received(bytes),
+        drain: ({ data }) => data.drained(),
+        end: ({ data }) => data.ended(),
+        close: ({ data }) => this.closed(data),
+        error: ({ data }) => data.destroy(),
+      },
+    });
+    this.checks = setInterval(() => this.checkTimes(), bounds.checkMs);
   }
 
-  /** Opens a port. Rejects with the error of Node.js if it cannot. */
-  static async open(
-    { host, port, tls }: ListenSettings,
-    bounds: PushBounds,
-    events: HttpServerEvents,
-  ): Promise<HttpServer> {
-    const opened = new HttpServer(tls, bounds, events);
-    opened.port = await openPort(opened.server, port, host);
-    return opened;
+  get port(): number {
+    return this.listener.port;
   }
 
-  /** The number of connections that have finished their TLS handshake. */
+  /** The number of open connections, also of those whose TLS handshake is not done. */
   get connectionCount(): number {
     return this.connections.size;
   }
@@ -120,11 +89,8 @@ export class HttpServer implements ConnectionOwner {
     this.isClosing = true;
     if (!this.isClosed) {
       this.isClosed = true;
-      this.server.close();
-      // Node.js itself closes connections that are idle between two requests.
-      for (const connection of this.connections.values()) {
-        if (!connection.isUsed) connection.destroy();
-      }
+      this.listener.stop();
+      for (const connection of this.connections) if (connection.isIdle) connection.destroy();
       this.settleIfEmpty();
     }
     return this.empty.promise;
@@ -132,16 +98,33 @@ export class HttpServer implements ConnectionOwner {
 
   /** Ends all remaining connections. */
   end(): void {
-    for (const connection of this.connections.values()) connection.destroy();
+    for (const connection of this.connections) connection.destroy();
   }
 
   workChanged(connection: Connection): void {
     this.share.workChanged(connection);
   }
 
+  mayBegin(connection: Connection): boolean {
+    return this.turns.take(connection.peer.addressKey, connection);
+  }
+
+  onRequest(head: RequestHead, connection: Connection): RequestOfConnection {
+    return this.events.onRequest(head, connection);
+  }
+
+  onFault(fault: HttpFault | 'timeout', connection: Connection, start: Buffer): void {
+    this.events.onFault(fault, connection, start);
+  }
+
+  onAdvance(connection: Connection): void {
+    this.events.onAdvance(connection);
+  }
+
   /** Makes room for a new connection and accepts it. */
-  private accept(socket: Duplex): void {
-    const newcomer = new Connection(socket, this);
+  private accept(socket: Socket<Connection>, isEstablished: boolean): void {
+    const newcomer = new Connection(socket, this, isEstablished);
+    socket.data = newcomer;
     if (!this.events.mayConnect(newcomer)) {
       newcomer.destroy();
       return;
@@ -154,22 +137,30 @@ export class HttpServer implements ConnectionOwner {
       this.events.onEvicted(closed);
       if (closed === newcomer) return;
     }
-    if (socket.destroyed) return;
     this.share.add(newcomer);
-    this.connections.set(socket, newcomer);
-    socket.once('close', () => {
-      this.share.remove(newcomer);
-      this.connections.delete(socket);
-      this.settleIfEmpty();
-    });
+    this.connections.add(newcomer);
   }
 
-  /** A connection that has closed already is no longer in the map. */
-  private connectionOf(socket: Duplex): Connection {
-    return this.connections.get(socket) ?? new Connection(socket, this);
+  private closed(connection: Connection): void {
+    connection.closed();
+    this.turns.leave(connection.peer.addressKey, connection);
+    this.share.remove(connection);
+    this.connections.delete(connection);
+    this.settleIfEmpty();
+  }
+
+  private checkTimes(): void {
+    const nowMs = performance.now();
+    const wasBlocked = nowMs - this.checkedAtMs > 2 * this.bounds.checkMs;
+    this.checkedAtMs = nowMs;
+    // What has arrived while the loop was blocked is read first.
+    if (wasBlocked) return;
+    for (const connection of this.connections) connection.checkTime(nowMs);
   }
 
   private settleIfEmpty(): void {
-    if (this.isClosed && this.connections.size === 0) this.empty.resolve();
+    if (!this.isClosed || this.connections.size > 0) return;
+    clearInterval(this.checks);
+    this.empty.resolve();
   }
 }

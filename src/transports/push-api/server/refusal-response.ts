@@ -3,6 +3,7 @@ import { lastResponse } from '../../node-http.ts';
 import { corsOf } from '../cors.ts';
 import { statuses } from '../problems.ts';
 import { familyOf, type PushFamily } from '../routes.ts';
+import type { HttpFault } from './http/request-head.ts';
 
 export const JSON_TYPE = 'application/json';
 
@@ -30,41 +31,38 @@ export function rawResponse(refusal: PushRefusal, family: PushFamily): string {
   return lastResponse(status, headersOf(refusal, family), bodyOf(refusal));
 }
 
-const ONLY_HTTP_1 = 'Only HTTP/1.1 and HTTP/1.0 are supported';
-const BAD_LENGTH = 'The Content-Length header is not valid';
+/** The text of the refusal of each fault. */
+const faults: Readonly<Record<Exclude<HttpFault, 'head-too-large'>, string>> = {
+  method: 'The request does not begin with an HTTP method',
+  target: 'The path of the request has a character that must be escaped',
+  version: 'Only HTTP/1.1 and HTTP/1.0 are supported',
+  request: 'The request is not valid HTTP',
+  tunnel: 'CONNECT is not supported: this is no proxy',
+  header: 'A header of the request is not valid',
+  length: 'The Content-Length header is not valid',
+  encoding: 'The Transfer-Encoding header is not valid',
+  chunk: 'A chunk of the body is not valid',
+  incomplete: 'The request is incomplete',
+};
 
-/** The text of the refusal for each error code of the HTTP parser. */
-const parserErrors: ReadonlyMap<string, string> = new Map([
-  ['HPE_INVALID_METHOD', 'The request does not begin with an HTTP method'],
-  ['HPE_INVALID_URL', 'The path of the request has a character that must be escaped'],
-  ['HPE_INVALID_VERSION', ONLY_HTTP_1],
-  ['HPE_PAUSED_H2_UPGRADE', ONLY_HTTP_1],
-  ['HPE_INVALID_HEADER_TOKEN', 'A header of the request is not valid'],
-  ['HPE_UNEXPECTED_CONTENT_LENGTH', BAD_LENGTH],
-  ['HPE_INVALID_CONTENT_LENGTH', BAD_LENGTH],
-  ['HPE_INVALID_TRANSFER_ENCODING', 'The Transfer-Encoding header is not valid'],
-  ['HPE_INVALID_CHUNK_SIZE', 'A chunk of the body is not valid'],
-  ['HPE_INVALID_EOF_STATE', 'The request is incomplete'],
-]);
-
-/** Refuses what the HTTP parser could not read, by its error code. Returns `undefined` if the connection broke. */
-export function refusalOfParserError(code: string): PushRefusal | undefined {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return new PushRefusal('timeout', 'The request was not complete in time');
+/** Refuses what is no request, or not complete in time. */
+export function refusalOfFault(fault: HttpFault | 'timeout'): PushRefusal {
+  switch (fault) {
+    case 'timeout':
+      return new PushRefusal('timeout', 'The request was not complete in time');
+    case 'head-too-large':
+      return new PushRefusal('head-too-large', 'The head of the request is too large');
+    default:
+      return new PushRefusal('bad-request', faults[fault]);
   }
-  if (code === 'HPE_HEADER_OVERFLOW') {
-    return new PushRefusal('head-too-large', 'The head of the request is too large');
-  }
-  if (!code.startsWith('HPE_')) return undefined;
-  return new PushRefusal('bad-request', parserErrors.get(code) ?? 'The request is not valid HTTP');
 }
 
 /** Enough for the longest method and the first segment of a path. */
 const LINE_START_BYTES = 64;
 
-/** Reads the family from the first line of a packet, if possible. */
-export function familyOfPacket(packet: Uint8Array | undefined): PushFamily {
-  const start = Buffer.from(packet?.subarray(0, LINE_START_BYTES) ?? []).toString('latin1');
+/** Reads the family from the first line of a request, if possible. */
+export function familyOfBytes(bytes: Buffer): PushFamily {
+  const start = bytes.toString('latin1', 0, Math.min(bytes.length, LINE_START_BYTES));
   const [, path] = /^[A-Z]+ (\/[^ ?]*)/.exec(start) ?? [];
   return path === undefined ? 'other' : familyOf(path);
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { BodyFraming } from './http/request-head.ts';
 
 export interface BodySpeed {
   /** The least average speed after the grace time. 0: no limit. */
@@ -16,10 +16,9 @@ export class RequestBody {
   private parts: Uint8Array[] = [];
   private startedAtMs = 0;
 
-  constructor({ headers }: IncomingMessage) {
-    const length = headers['content-length'];
-    this.announcedBytes = Number(length);
-    this.isComplete = headers['transfer-encoding'] === undefined && !(Number(length ?? 0) > 0);
+  constructor(framing: BodyFraming) {
+    this.announcedBytes = framing === 'chunks' ? Number.NaN : framing.bytes;
+    this.isComplete = this.announcedBytes === 0;
   }
 
   /** Starts measuring its speed. */

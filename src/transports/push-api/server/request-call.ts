@@ -1,7 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { addressKey } from '../../../runtime/ip-address.ts';
 import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
-import { headerOf } from '../../node-http.ts';
 import {
   type RequestTarget,
   requestTarget,
@@ -10,6 +8,7 @@ import {
 } from '../../request-target.ts';
 import type { Client, PushCall } from '../call.ts';
 import type { PathParams } from '../routes.ts';
+import type { RequestHead } from './http/request-head.ts';
 
 const NOTHING = new Uint8Array(0);
 
@@ -28,7 +27,7 @@ export interface RequestCallOptions {
   readonly pathPrefix: string;
 }
 
-/** A request of `node:http`, as endpoints see it. The query is parsed only when an endpoint asks for it. */
+/** A request as endpoints see it. The query is parsed only when an endpoint asks for it. */
 export class RequestCall implements PushCall {
   readonly method: string;
   readonly path: string;
@@ -36,15 +35,15 @@ export class RequestCall implements PushCall {
   readonly addressKey: string;
   params = NO_PARAMS;
   body: Uint8Array = NOTHING;
-  private readonly request: IncomingMessage;
+  private readonly head: RequestHead;
   private readonly target: RequestTarget;
   private parameters: URLSearchParams | undefined;
 
-  constructor(request: IncomingMessage, peer: Client, options: RequestCallOptions) {
+  constructor(head: RequestHead, peer: Client, options: RequestCallOptions) {
     const { proxies, pathPrefix } = options;
-    this.request = request;
-    this.method = request.method ?? '';
-    this.target = requestTarget(request.url ?? '/');
+    this.head = head;
+    this.method = head.method;
+    this.target = requestTarget(head.target);
     this.path = withOneSlash(withoutPrefix(withOneSlash(this.target.path), pathPrefix));
     const address = proxies.isEmpty
       ? peer.address
@@ -58,7 +57,7 @@ export class RequestCall implements PushCall {
 
   /** Whether the request lacks the Host header that its version of HTTP demands. */
   get lacksHost(): boolean {
-    return this.request.headers.host === undefined && this.request.httpVersion === '1.1';
+    return this.head.isCurrent && !this.head.headers.has('host');
   }
 
   /** The query, not decoded. */
@@ -72,6 +71,6 @@ export class RequestCall implements PushCall {
   }
 
   header(name: string): string | undefined {
-    return headerOf(this.request, name);
+    return this.head.headers.get(name);
   }
 }

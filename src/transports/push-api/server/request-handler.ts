@@ -1,15 +1,15 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PushRefusal } from '../../../push/refusal.ts';
-import { Lingering, saysClose } from '../../refused-body.ts';
+import { Lingering } from '../../refused-body.ts';
 import type { PushBounds } from '../bounds.ts';
 import { costOf, type Endpoint, type Endpoints, type PushAnswer, type PushHead } from '../call.ts';
 import { corsOf, preflightOf } from '../cors.ts';
 import { statuses } from '../problems.ts';
 import { findRoute, type PushFamily } from '../routes.ts';
 import { checkHead, type HeadAnswer, SOON_SECONDS } from './check-head.ts';
-import type { Connection, ReceivingRequest } from './connection.ts';
-import type { IncomingRequest } from './http-server.ts';
-import { bodyOf, headersOf, JSON_TYPE } from './refusal-response.ts';
+import type { Connection, RequestOfConnection } from './connection.ts';
+import { answerBytes } from './http/answer-bytes.ts';
+import type { HttpFault, RequestHead } from './http/request-head.ts';
+import { bodyOf, headersOf, JSON_TYPE, refusalOfFault } from './refusal-response.ts';
 import { RequestBody } from './request-body.ts';
 import { RequestCall, type RequestCallOptions } from './request-call.ts';
 import type { RequestLog } from './request-log.ts';
@@ -48,12 +48,10 @@ const SMALL_BODY_BYTES = 1024;
 const UNREAD_ANSWERS = 'unread answers fill the memory reserved for them';
 
 /** Handles one request, from its head to its answer. */
-export class RequestHandler implements ReceivingRequest, PooledRequest {
+export class RequestHandler implements RequestOfConnection, PooledRequest {
   private readonly context: RequestContext;
   private readonly connection: Connection;
-  private readonly request: IncomingMessage;
-  private readonly response: ServerResponse;
-  private readonly expectsContinue: boolean;
+  private readonly head: RequestHead;
   private readonly call: RequestCall;
   private readonly body: RequestBody;
   private family: PushFamily = 'other';
@@ -65,34 +63,31 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
   private place: Place<number> | Place<string> | undefined;
   /** Set while the request waits for the scheduler. */
   private cancelStart: (() => void) | undefined;
+  /** Its body is wanted. */
+  private isAdmitted = false;
   /** The endpoint has started: its work cannot be undone. */
   private isRunning = false;
   /** Refused because its sender asks too much: it skips the scheduler, and its connection closes. */
   private isShed = false;
+  /** The head has decided the answer. */
+  private isDecided = false;
   private isAnswered = false;
+  private hasResponded = false;
   private isFinished = false;
   private lingering: Lingering | undefined;
 
-  constructor(context: RequestContext, incoming: IncomingRequest) {
+  constructor(context: RequestContext, head: RequestHead, connection: Connection) {
     this.context = context;
-    this.connection = incoming.connection;
-    this.request = incoming.request;
-    this.response = incoming.response;
-    this.expectsContinue = incoming.expectsContinue;
-    this.call = new RequestCall(incoming.request, incoming.connection.peer, context);
-    this.body = new RequestBody(incoming.request);
+    this.connection = connection;
+    this.head = head;
+    this.call = new RequestCall(head, connection.peer, context);
+    this.body = new RequestBody(head.framing);
   }
 
   begin(): void {
-    const unanswered = this.connection.begin(this.body.isComplete ? undefined : this);
-    if (unanswered > this.context.bounds.requestsPerConnection) {
-      this.cutOff('too many requests without an answer');
-      this.finish();
-      return;
-    }
     try {
       const answer = this.answerToHead();
-      if (answer !== undefined) this.schedule(1, () => this.answerEarly(answer));
+      if (answer !== undefined) this.answerWithoutBody(answer);
       else if (!this.body.isComplete) this.admitBody();
       else this.schedule(1, () => this.run());
     } catch (error) {
@@ -100,9 +95,12 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
     }
   }
 
-  stopReceiving(refusal: PushRefusal): void {
+  stopReceiving(why: HttpFault | 'timeout'): void {
+    this.stopBody(refusalOfFault(why));
+  }
+
+  private stopBody(refusal: PushRefusal): void {
     this.body.isComplete = true;
-    this.connection.receiving = undefined;
     if (!this.isAnswered) this.refuse(refusal, { connection: 'close' });
     else if (this.lingering !== undefined) this.lingering.end();
     else this.connection.destroy();
@@ -120,16 +118,17 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
     const { bounds } = this.context;
     if (!this.body.isTooSlow(nowMs, bounds)) return;
     const least = `${bounds.bodyBytesPerSecond} bytes per second`;
-    this.stopReceiving(
+    this.connection.dropInput();
+    this.stopBody(
       new PushRefusal('timeout', `The body arrives too slowly: it must have at least ${least}`),
     );
   }
 
   evict(): void {
     this.leavePool();
-    // A running endpoint can neither be undone nor reported as failed, and answers must keep their order.
+    // A running endpoint can neither be undone nor reported as failed.
     if (this.isAnswered) this.cutOff(UNREAD_ANSWERS);
-    else if (this.isRunning || this.connection.hasEarlier) this.cutOff('over its fair share');
+    else if (this.isRunning) this.cutOff('over its fair share');
     else this.refuse(this.overloaded(), { connection: 'close' });
   }
 
@@ -170,45 +169,44 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
     return this.place !== undefined;
   }
 
-  /** Reads the body after the checks that come before it. None of it is in memory until then. */
+  /** Reads the body after the checks that come before it. Until then, only what came with the head is in memory. */
   private admitBody(): void {
     const checked = this.endpoint?.checkBeforeBody?.(this.call);
     if (checked === undefined) {
       this.acceptBody();
       return;
     }
+    this.connection.holdBody(true);
     checked.then(
       (refusal) => {
-        if (this.isAnswered) return;
-        if (refusal === undefined) {
-          this.acceptBody();
-        } else {
-          this.refuse(refusal);
-          this.receiveBody();
-        }
+        if (!this.isAnswered && refusal === undefined) this.acceptBody();
+        else if (refusal !== undefined) this.refuse(refusal);
+        this.connection.holdBody(false);
       },
-      (error) => this.fail(error),
+      (error) => {
+        this.fail(error);
+        this.connection.holdBody(false);
+      },
     );
   }
 
   private acceptBody(): void {
-    if (this.expectsContinue) this.response.writeContinue();
+    this.isAdmitted = true;
+    if (this.body.isComplete) {
+      this.runLater();
+      return;
+    }
+    if (this.head.expectsContinue) this.connection.continue();
     this.body.start(performance.now());
     this.context.receiving.add(this);
-    this.receiveBody();
   }
 
-  private receiveBody(): void {
-    this.request.on('data', (part: Uint8Array) => this.receive(part));
-    this.request.on('end', () => this.complete());
-  }
-
-  private receive(part: Uint8Array): void {
+  receive(part: Buffer): void {
     const { body } = this;
     body.receivedBytes += part.length;
     if (this.lingering !== undefined) {
       this.lingering.received(part.length);
-    } else if (!this.isAnswered) {
+    } else if (!this.isAnswered && !this.isDecided) {
       body.keep(part);
       const hasMemory = this.reserve(part.length);
       if (body.receivedBytes > this.bodyBytesMax) this.refuse(this.tooLarge());
@@ -216,12 +214,15 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
     }
   }
 
-  private complete(): void {
+  complete(): void {
     this.body.isComplete = true;
     this.context.receiving.delete(this);
-    if (this.connection.receiving === this) this.connection.receiving = undefined;
     if (this.lingering !== undefined) this.lingering.end();
-    else if (!this.isAnswered) this.schedule(costOf(this.body.receivedBytes), () => this.run());
+    else if (!this.isAnswered && this.isAdmitted) this.runLater();
+  }
+
+  private runLater(): void {
+    this.schedule(costOf(this.body.receivedBytes), () => this.run());
   }
 
   /** Continues when the scheduler allows it, usually at once. A shed request always continues at once. */
@@ -256,11 +257,14 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
     scheduler.add(request);
   }
 
-  /** Answers without the body. The rest of the body is read and dropped. */
-  private answerEarly(answer: HeadAnswer): undefined {
-    if (answer === 'preflight') this.respond(204, { ...preflightOf(this.family) }, '');
-    else this.refuse(answer);
-    if (!this.body.isComplete) this.receiveBody();
+  /** Answers without the body, which is read and dropped. */
+  private answerWithoutBody(answer: HeadAnswer): void {
+    this.isDecided = true;
+    this.schedule(1, () => {
+      if (answer === 'preflight') this.respond(204, { ...preflightOf(this.family) }, '');
+      else this.refuse(answer);
+      return undefined;
+    });
   }
 
   private run(): Promise<void> | undefined {
@@ -302,7 +306,7 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
 
   private fail(error: unknown): void {
     this.context.log.failed(this.call, error);
-    if (this.response.headersSent) {
+    if (this.hasResponded) {
       // Half an answer cannot be taken back.
       this.connection.destroy();
       this.finish();
@@ -321,49 +325,45 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
   }
 
   private respond(status: number, headers: Record<string, string | number>, text: string): void {
-    const { response, connection } = this;
+    const { connection } = this;
     if (this.isAnswered) return;
     this.isAnswered = true;
     this.context.receiving.delete(this);
     this.cancelScheduled();
     this.body.drop();
     this.place?.release();
-    if (response.destroyed) {
+    if (connection.isClosed) {
       this.finish();
       return;
     }
     const lingers = !this.body.isComplete && this.mustLinger(headers['connection'] === 'close');
-    if (lingers || connection.isClosing) headers['connection'] = 'close';
+    if (lingers || connection.isClosing || this.head.isLast) headers['connection'] = 'close';
     if (status !== 204) headers['content-length'] = Buffer.byteLength(text);
-    response.writeHead(status, headers);
+    const bytes = answerBytes(status, headers, this.call.method === 'HEAD' ? undefined : text);
+    this.hasResponded = true;
     this.context.meter.count('pushRequests', 1, this.family, String(status));
-    if (lingers) this.linger(text);
-    else this.send(text);
+    this.send(bytes, { isLast: headers['connection'] === 'close', lingers });
   }
 
   /** Whether the connection must stay open for a while after its last answer, because much of the body is to come. */
   private mustLinger(isLastAnswer: boolean): boolean {
     // The rest of a small request has arrived already; otherwise its sender tries again without the answer.
     if (this.isShed && this.body.announcedBytes <= SMALL_BODY_BYTES) return false;
-    return isLastAnswer || this.isLastRequest() || !this.canSkipRest();
-  }
-
-  private isLastRequest(): boolean {
-    const { httpVersion, headers } = this.request;
-    return httpVersion === '1.0' || saysClose(headers.connection);
+    return isLastAnswer || this.head.isLast || !this.canSkipRest();
   }
 
   /** Whether the rest of a refused request is so short that the connection can stay open. */
   private canSkipRest(): boolean {
     // After `Expect`, the client may or may not send the body: we cannot know where its next request begins.
-    return !this.expectsContinue && this.body.announcedBytes <= this.context.bounds.restBytes;
+    return !this.head.expectsContinue && this.body.announcedBytes <= this.context.bounds.restBytes;
   }
 
-  private send(text: string): void {
-    const { response } = this;
-    response.end(text);
-    if (response.writableFinished) {
-      this.finish();
+  private send(bytes: Buffer, end: { readonly isLast: boolean; readonly lingers: boolean }): void {
+    const { lingers } = end;
+    const { promise: sent, resolve } = Promise.withResolvers<void>();
+    if (this.connection.answer(bytes, end, resolve)) {
+      if (lingers) this.linger();
+      else this.finish();
       return;
     }
     // Rarely reached. A timer for each connection would cost too much.
@@ -372,11 +372,12 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
       () => this.cutOff('the client does not read its answers'),
       unreadAnswerMs,
     );
-    response.once('close', () => {
+    void sent.then(() => {
       clearTimeout(timer);
-      this.finish();
+      if (!lingers) this.finish();
     });
-    if (!this.reserve(text.length)) this.cutOff(UNREAD_ANSWERS);
+    if (lingers) this.linger();
+    if (!this.reserve(bytes.length)) this.cutOff(UNREAD_ANSWERS);
   }
 
   /** Ends the connection at once. Logs only the first reason, if several of its requests end it. */
@@ -385,18 +386,15 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
   }
 
   /**
-   * Sends the whole answer, but keeps the connection open: if it closed while the client is sending, the system would
-   * discard the answer.
+   * Keeps the connection open after the answer: if it closed while the client is sending, the system would discard the answer.
    */
-  private linger(text: string): void {
-    this.response.flushHeaders();
-    if (text !== '') this.response.write(text);
+  private linger(): void {
     this.lingering = new Lingering(this.context.bounds, () => this.lingered());
   }
 
   private lingered(): void {
     this.lingering = undefined;
-    this.response.end();
+    this.connection.endAnswer();
     this.finish();
   }
 
@@ -435,6 +433,5 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
     this.context.receiving.delete(this);
     this.cancelScheduled();
     this.leavePool();
-    this.connection.finish();
   }
 }

@@ -29,6 +29,9 @@ const publishing: Endpoint = {
   answer: () => ({ json: '{}' }),
 };
 
+/** As much as the runtime reads of a socket at once. */
+const ONE_READ_BYTES = 600_000;
+
 const FULL = { status: 503, body: expect.stringContaining('Server is overloaded, try again') };
 
 const open = (server: ListenerUnderTest, from?: string) =>
@@ -204,8 +207,9 @@ describe('at the limit of requests in flight,', () => {
       ...publish(instance),
       target: INTERESTS.replace('interests', 'users'),
     });
-    await using strangers = await open(server);
-    for (const _ of [1, 2]) strangers.sendRequest(GET);
+    await using stranger = await open(server);
+    await using another = await open(server);
+    for (const one of [stranger, another]) one.sendRequest(GET);
     await until(() => asked.asked === 2);
     await using refused = await open(server);
     expect(await refused.request(GET)).toMatchObject(FULL);
@@ -378,9 +382,11 @@ describe('a body', () => {
     await using connection = await open(server);
     await using other = await open(server);
     connection.sendRequest(put(1_000_000));
-    // By then the server has read what has arrived.
+    // By then the server would have read what has arrived.
     for (let at = 0; at < 20; at++) await other.request(GET);
-    expect([server.underWay(), server.heldBytes()]).toEqual([1, 0]);
+    expect(server.underWay()).toBe(1);
+    // What came with the head. The socket is not read any more.
+    expect(server.heldBytes()).toBeLessThan(ONE_READ_BYTES);
     known.resolve(undefined);
     expect((await connection.read()).status).toBe(200);
     expect(bytes).toBe(1_000_000);

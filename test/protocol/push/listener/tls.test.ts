@@ -8,7 +8,7 @@ import { RawHttp } from '../../../../testing/clients/raw-http.ts';
 import { untrusted } from '../../../../testing/servers/certificates.ts';
 import { selfSigned } from '../../../cli/certificates.ts';
 import { openListener } from './open-listener.ts';
-import { DEVICE, publish, refused } from './requests-and-refusals.ts';
+import { DEVICE, publish, refused, until } from './requests-and-refusals.ts';
 
 describe('with a certificate', () => {
   it('serves over TLS', async () => {
@@ -21,6 +21,29 @@ describe('with a certificate', () => {
     expect((await connection.read()).status).toBe(200);
     expect(refused(await connection.read())[0]).toBe(400);
     await connection.untilEnd();
+  });
+
+  it('sends an answer that is larger than the buffers of the system, to a client that reads late', async () => {
+    const json = JSON.stringify('x'.repeat(40_000_000));
+    await using server = await openListener({
+      tls: untrusted,
+      endpoints: { readDevice: { answer: () => ({ json }) } },
+    });
+    await using connection = await RawHttp.open(server, { tls: true });
+    connection.pauseReading();
+    connection.sendRequest({ method: 'GET', target: DEVICE });
+    connection.sendRequest(publish(5));
+    await until(() => server.counted.has('device 200'));
+    connection.resumeReading();
+    expect((await connection.read()).body).toBe(`${json}\n`);
+    expect((await connection.read()).status).toBe(200);
+  });
+
+  it('closes a connection whose handshake does not end', async () => {
+    await using server = await openListener({ tls: untrusted });
+    await using silent = await RawHttp.open(server);
+    expect(await silent.readToEnd()).toBe('');
+    expect(server.lines).toEqual([]);
   });
 
   it('closes a connection with plain HTTP, and keeps running', async () => {
