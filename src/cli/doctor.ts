@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Subject } from '../doctor/examination.ts';
+import type { Finding } from '../doctor/finding.ts';
 import type { Check } from '../doctor/report.ts';
 import type { ExamineOptions } from '../engines/redis/examine.ts';
 import { messageOf } from '../runtime/error-code.ts';
@@ -64,7 +65,7 @@ export const DOCTOR_OPTIONS: readonly Option[] = [
   { name: 'ca', value: 'FILE', help: 'A certificate authority to trust as well, as PEM.' },
   {
     name: 'redis',
-    help: 'Check the Redis servers of the configuration instead, as a server uses them.',
+    help: 'Check the Redis servers of the configuration instead, as a server uses them, and what all servers of a cluster must have in common.',
   },
   CONFIG_OPTION,
   { name: 'insecure', help: 'Continue even if the certificate is not trusted.' },
@@ -83,11 +84,12 @@ export async function doctor(invocation: Invocation): Promise<ExitCode> {
   };
   let report: InstanceType<typeof Report>;
   if (given.has('redis')) {
-    const servers = readRedis(invocation);
-    if (servers === undefined) return 2;
+    const cluster = readCluster(invocation);
+    if (cluster === undefined) return 2;
     const { examineRedis } = await import('../engines/redis/examine.ts');
     report = new Report(undefined, show);
-    for await (const finding of examineRedis(servers)) report.add(finding.name, finding);
+    for await (const finding of examineRedis(cluster.redis)) report.add(finding.name, finding);
+    report.add('admin-password', judgePassword(cluster.password));
   } else {
     const subject = readSubject(given);
     report = new Report(subject.secret, show);
@@ -101,8 +103,14 @@ export async function doctor(invocation: Invocation): Promise<ExitCode> {
   return report.ok ? 0 : 1;
 }
 
-/** The Redis servers of the configuration; `undefined`, and a line that says why, if there are none. */
-function readRedis(invocation: Invocation): ExamineOptions | undefined {
+interface ClusterConfig {
+  readonly redis: ExamineOptions;
+  /** That of the admin API, if the configuration has one. */
+  readonly password: string | null;
+}
+
+/** What the configuration says about a cluster; `undefined`, and a line that says why, if it is none. */
+function readCluster(invocation: Invocation): ClusterConfig | undefined {
   const { given, output } = invocation;
   noOperand(given);
   const config = readConfig(invocation);
@@ -112,7 +120,19 @@ function readRedis(invocation: Invocation): ExamineOptions | undefined {
     return undefined;
   }
   const { url, urls = url === undefined ? [] : [url], keyPrefix } = config.engine;
-  return { urls, keyPrefix, timeoutMs: timeoutOf(given) * 1000 };
+  const redis = { urls, keyPrefix, timeoutMs: timeoutOf(given) * 1000 };
+  return { redis, password: config.admin.password };
+}
+
+function judgePassword(password: string | null): Finding {
+  return password === null
+    ? {
+        result: 'warning',
+        detail: 'admin.password is not set, so each server makes a password of its own',
+        advice:
+          'Give all servers the same admin.password (FANFARE_ADMIN_PASSWORD_FILE). Otherwise the session of a dashboard on one server is none on the others.',
+      }
+    : { result: 'ok', detail: 'admin.password is set; all servers need the same' };
 }
 
 function readSubject(given: Arguments): Subject {

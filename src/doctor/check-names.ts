@@ -47,4 +47,10 @@ export const redisCheckNames = [
   'redis-connections',
 ] as const;
 
-export type CheckName = (typeof checkNames)[number] | (typeof redisCheckNames)[number];
+/** What all servers of a cluster must have in common, as far as one configuration shows it. */
+export const clusterCheckNames = ['admin-password'] as const;
+
+export type CheckName =
+  | (typeof checkNames)[number]
+  | (typeof redisCheckNames)[number]
+  | (typeof clusterCheckNames)[number];

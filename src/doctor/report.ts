@@ -1,6 +1,6 @@
 import { printable } from '../runtime/logging/printable.ts';
 import { redactUrls } from '../runtime/logging/redact.ts';
-import { type CheckName, checkNames, redisCheckNames } from './check-names.ts';
+import { type CheckName, checkNames, clusterCheckNames, redisCheckNames } from './check-names.ts';
 import type { Finding } from './finding.ts';
 
 /** One check as it is printed. */
@@ -84,7 +84,9 @@ const marks: Record<Finding['result'], string> = {
   'not checked': '–',
 };
 
-const NAME_WIDTH = Math.max(...[...checkNames, ...redisCheckNames].map(({ length }) => length));
+const NAME_WIDTH = Math.max(
+  ...[...checkNames, ...redisCheckNames, ...clusterCheckNames].map(({ length }) => length),
+);
 
 /** One check as text: a line with a mark, and the advice indented under it. */
 export function formatCheck({ name, result, detail, advice }: Check): string {

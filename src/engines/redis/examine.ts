@@ -166,7 +166,7 @@ async function checkClock({ connection }: Site): Promise<Result> {
   if (differs === undefined) return ok('its clock agrees with that of this machine');
   return warning(
     differs,
-    'Run NTP on both machines. The servers do without it; log lines are hard to compare.',
+    'Run NTP on both machines. Nothing depends on the clock of Redis, but the servers must agree with each other within a minute: leases in PostgreSQL follow their clocks.',
   );
 }
 

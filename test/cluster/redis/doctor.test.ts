@@ -12,10 +12,13 @@ import { openLink } from './link.fixture.ts';
 /** `fanfare doctor --redis`. */
 
 /** Examines the Redis servers of a configuration; returns the exit code and what is not ok. */
-async function examine(engine: object) {
+async function examine(engine: object, password: string | null = 'the same for all') {
   const directory = mkdtempSync(join(tmpdir(), 'fanfare-doctor-'));
   const config = join(directory, 'fanfare.json');
-  writeFileSync(config, JSON.stringify({ engine: { type: 'redis', ...engine } }));
+  writeFileSync(
+    config,
+    JSON.stringify({ engine: { type: 'redis', ...engine }, admin: { password } }),
+  );
   const printed: string[] = [];
   const said = (text: string) => void printed.push(text);
   const code = await run(['doctor', '--redis', '--json', '--timeout', '2', '--config', config], {
@@ -34,7 +37,11 @@ it('examines each Redis server, and reports that nothing is wrong', async () => 
   const { code, checks, wrong } = await examine({ urls: [one.url, two.url] });
   expect(wrong).toEqual([]);
   expect(code).toBe(0);
-  expect(checks.map(({ name }) => name)).toEqual([...redisCheckNames, ...redisCheckNames]);
+  expect(checks.map(({ name }) => name)).toEqual([
+    ...redisCheckNames,
+    ...redisCheckNames,
+    'admin-password',
+  ]);
   expect(checks[0]?.detail).toMatch(
     new RegExp(`^127\\.0\\.0\\.1:${one.port}: (Redis|Valkey) [\\d.]+ answers in [\\d.]+ ms$`),
   );
@@ -71,6 +78,19 @@ it('reports what is wrong, and never the password', async () => {
       name: 'redis-connections',
       result: 'warning',
       detail: `${at}: 3 of 3 connections are open`,
+    }),
+  ]);
+});
+
+it('finds that each server would make a password of its own', async () => {
+  await using redis = await startRedis();
+  const { code, wrong } = await examine({ url: redis.url }, null);
+  expect(code).toBe(0);
+  expect(wrong).toEqual([
+    expect.objectContaining({
+      name: 'admin-password',
+      result: 'warning',
+      advice: expect.stringContaining('the same admin.password'),
     }),
   ]);
 });
