@@ -18,17 +18,19 @@ export interface Told {
   readonly app: typeof APP;
   /** Channels without TLS. */
   readonly port: number;
+  /** Channels with TLS, on `localhost`: another server, where nobody else is. */
+  readonly tlsPort: number;
   readonly encryptionMasterKeyBase64: string;
   readonly instance: typeof INSTANCE;
   /** Push with TLS, on `localhost`. */
   readonly pushPort: number;
-  /** The certificate of the push server, the only authority to trust. */
+  /** The certificate of the servers with TLS, the only authority to trust. */
   readonly caFile: string;
   /** Answers what a program asks for: a POST of JSON. */
   readonly asksUrl: string;
 }
 
-/** Servers for one program: Channels without TLS, which soon pings quiet clients, and push with TLS. */
+/** Servers for one program: Channels without TLS, which soon pings quiet clients, and push and Channels with TLS. */
 export interface Scene extends AsyncDisposable {
   readonly told: Told;
 }
@@ -88,6 +90,7 @@ export async function startScene(folder: string): Promise<Scene> {
     told: {
       app: APP,
       port,
+      tlsPort: push.port,
       encryptionMasterKeyBase64: ENCRYPTION_MASTER_KEY,
       instance: INSTANCE,
       pushPort,

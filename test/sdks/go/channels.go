@@ -1,9 +1,12 @@
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/pusher/pusher-http-go/v5"
@@ -188,6 +191,23 @@ func checkChannels() {
 		if _, err := backend.Webhook(header, []byte(body)); err == nil {
 			panic("a forged signature is valid")
 		}
+	})
+
+	check(library, "Trigger and Channels over TLS", func() {
+		authority, err := os.ReadFile(told.CAFile)
+		must(err)
+		roots := x509.NewCertPool()
+		same(roots.AppendCertsFromPEM(authority), true)
+		secure := newBackend()
+		secure.Host = fmt.Sprintf("localhost:%d", told.TLSPort)
+		secure.Secure = true
+		secure.HTTPClient = &http.Client{
+			Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}},
+		}
+		must(secure.Trigger("go-tls", "note", payload))
+		found, err := secure.Channels(pusher.ChannelsParams{})
+		must(err)
+		same(len(found.Channels), 0)
 	})
 
 	check(library, "errors for what the server refuses", func() {

@@ -14,6 +14,8 @@ import (
 var told struct {
 	App                       struct{ ID, Key, Secret string }
 	Port                      int
+	TLSPort                   int
+	CAFile                    string
 	EncryptionMasterKeyBase64 string
 	AsksURL                   string `json:"asksUrl"`
 }

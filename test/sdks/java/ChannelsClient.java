@@ -44,7 +44,7 @@ final class ChannelsClient {
     final World.Inbox states = new World.Inbox();
     final World.Inbox errors = new World.Inbox();
 
-    Client(String key, String user) {
+    Client(String key, String user, boolean useTls) {
       HttpChannelAuthorizer authorizer = new HttpChannelAuthorizer(endpoint);
       HttpUserAuthenticator authenticator = new HttpUserAuthenticator(endpoint);
       authorizer.setHeaders(Map.of("x-user", user));
@@ -53,9 +53,10 @@ final class ChannelsClient {
           new Pusher(
               key,
               new PusherOptions()
-                  .setHost("127.0.0.1")
+                  .setHost("localhost")
                   .setWsPort(world.told.get("port").getAsInt())
-                  .setUseTLS(false)
+                  .setWssPort(world.told.get("tlsPort").getAsInt())
+                  .setUseTLS(useTls)
                   .setChannelAuthorizer(authorizer)
                   .setUserAuthenticator(authenticator));
       pusher.connect(
@@ -74,7 +75,11 @@ final class ChannelsClient {
     }
 
     Client(String user) throws Exception {
-      this(world.appText("key"), user);
+      this(user, false);
+    }
+
+    Client(String user, boolean useTls) throws Exception {
+      this(world.appText("key"), user, useTls);
       while (states.next() != ConnectionState.CONNECTED)
         ;
     }
@@ -345,9 +350,22 @@ final class ChannelsClient {
 
     world.check(
         LIBRARY,
+        "a private channel over TLS, triggered by pusher-http-java over TLS",
+        () -> {
+          try (Client ann = new Client("ann", true)) {
+            Listener heard = new Listener();
+            ann.pusher.subscribePrivate("private-jc-tls", heard, "paid");
+            heard.succeeded.next();
+            backend.done(backend.secure().trigger("private-jc-tls", "paid", World.PAYLOAD));
+            World.same(heard.next("paid"), World.PAYLOAD);
+          }
+        });
+
+    world.check(
+        LIBRARY,
         "an unknown key ends the connection for good",
         () -> {
-          try (Client stranger = new Client("unknown", "ann")) {
+          try (Client stranger = new Client("unknown", "ann", false)) {
             World.same(((String) stranger.errors.next()).substring(0, 4), "4001");
             while (stranger.states.next() != ConnectionState.DISCONNECTED)
               ;

@@ -20,6 +20,14 @@ final class ChannelsServer {
     this.pusher = pusher(world.appText("secret"));
   }
 
+  /** For the server with TLS. */
+  Pusher secure() {
+    Pusher made = pusher(world.appText("secret"));
+    made.setHost("localhost:" + world.told.get("tlsPort").getAsInt());
+    made.setEncrypted(true);
+    return made;
+  }
+
   private Pusher pusher(String secret) {
     Pusher made =
         new Pusher(
