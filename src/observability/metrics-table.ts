@@ -286,6 +286,12 @@ export const metricRows = {
     help: 'Attempts to send a notification to a device, by outcome; retry: another attempt follows.',
     label: { name: 'outcome', values: ['accepted', 'retry', 'failed', 'pruned', 'expired'] },
   },
+  pushLeftOut: {
+    name: 'fanfare_push_left_out_total',
+    kind: 'counter',
+    help: 'Devices that did not get a notification by a rule of this server, by reason. `gave-way`: their publish waited only for failures, and newer ones needed its room.',
+    label: { name: 'reason', values: ['gave-way'] },
+  },
   pushPages: {
     name: 'fanfare_push_pages',
     kind: 'gauge',

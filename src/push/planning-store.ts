@@ -29,6 +29,8 @@ export interface AddedPage {
   readonly page: NewPage;
   /** The page is claimed by this server until then; `undefined`: any server may claim it. */
   readonly claimedUntilMs: number | undefined;
+  /** Set if the page waits for open circuits only: it is not claimed, and any server may claim it from then on. */
+  readonly heldUntilMs?: number | undefined;
 }
 
 export interface PlanEnd {

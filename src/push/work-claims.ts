@@ -9,6 +9,11 @@ import type { DeliveryBacklog, Job } from './model/delivery.ts';
 export interface WorkClaims {
   /** Extends claims of this server. Those that another server has claimed since are left alone. */
   extend(claims: OwnClaims, untilMs: number): Promise<void>;
+  /**
+   * Gives jobs back that wait for open circuits only, and that this server no longer has in memory. All results of theirs
+   * are recorded. Any server may claim them from `readyAtMs` on. Until then, their pages are held, see `BacklogStore`.
+   */
+  hold(jobs: readonly Job[], readyAtMs: number): Promise<void>;
   /** Releases claims: this server's, for its stop; or those of all servers, for the start of the only one. */
   release(whose: 'own' | 'all'): Promise<void>;
   /**

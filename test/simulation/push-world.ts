@@ -3,6 +3,7 @@ import { Pipeline } from '../../src/push/delivering/pipeline.ts';
 import type { DeliveredInstance } from '../../src/push/delivering/ports.ts';
 import { type DeviceId, type Platform, platforms } from '../../src/push/model/device.ts';
 import { FakeTime } from '../../testing/fake-time.ts';
+import { MemoryBacklog } from '../../testing/memory-stores/backlog.ts';
 import { MemoryDeliveries } from '../../testing/memory-stores/deliveries.ts';
 import { MemoryAudience, MemoryDevices } from '../../testing/memory-stores/devices.ts';
 import { Random } from '../../testing/random.ts';
@@ -286,6 +287,7 @@ export class PushWorld {
     }
     const pipeline = new Pipeline({
       store: troubled(new MemoryDeliveries(this.publishes.store, this.devices), around),
+      backlog: new MemoryBacklog(this.publishes.store, this.devices),
       audience: troubled(new MemoryAudience(this.devices), around),
       instances: { byNumber: (instance) => state.gateways.get(instance) },
       timers: {
@@ -299,6 +301,7 @@ export class PushWorld {
       },
       notices: {
         storeFailed: () => undefined,
+        gaveWay: () => undefined,
         circuitOpened: () => undefined,
         circuitClosed: () => undefined,
         refused: () => undefined,
@@ -316,6 +319,7 @@ export class PushWorld {
     return {
       id: `instance-${instance}`,
       retryMs: 72 * 3_600_000,
+      pendingBytesMax: 0,
       gateways: this.gateways.of(instance, life.number, () => isLiving(life)),
     };
   }

@@ -93,6 +93,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     publish,
     page: { after, upTo, devices, planned, isLast = false },
     claimedUntilMs,
+    heldUntilMs,
   }: AddedPage): Promise<number | undefined> {
     const kept = this.publishes.byNumber(publish);
     if (kept === undefined || kept.over !== undefined) return undefined;
@@ -109,7 +110,8 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
       planned,
       fates: new Map(),
       state: 'waiting',
-      readyAtMs: claimedUntilMs ?? kept.dueAtMs,
+      isHeld: heldUntilMs !== undefined,
+      readyAtMs: claimedUntilMs ?? heldUntilMs ?? kept.dueAtMs,
       claimedBy: claimedUntilMs === undefined ? undefined : this.server,
     });
     return number;
@@ -132,6 +134,18 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     for (const one of claimed) {
       if (one?.readyAtMs === undefined || one.claimedBy !== this.server) continue;
       one.readyAtMs = untilMs;
+    }
+  }
+
+  async hold(jobs: readonly Job[], readyAtMs: number): Promise<void> {
+    for (const job of jobs) {
+      const isOver = this.publishes.byNumber(job.publish.number)?.over !== undefined;
+      for (const one of this.claimed(job)) {
+        if (one?.readyAtMs === undefined || one.claimedBy !== this.server) continue;
+        one.readyAtMs = readyAtMs;
+        if (!isOver) one.claimedBy = undefined;
+        if ('isHeld' in one) one.isHeld = true;
+      }
     }
   }
 
@@ -263,7 +277,8 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
       const fates = kept.pages.flatMap((page) => [...page.fates.values()]);
       for (const one of [kept.plan, ...kept.pages, ...fates]) {
         if (one.readyAtMs === undefined || one.readyAtMs <= nowMs) continue;
-        const wasDue = one.claimedBy === undefined && one.readyAtMs <= beforeMs;
+        const isHeld = 'isHeld' in one && one.isHeld === true;
+        const wasDue = one.claimedBy === undefined && (isHeld || one.readyAtMs <= beforeMs);
         if (wasDue || one.claimedBy === this.server) one.readyAtMs = nowMs;
       }
       for (const fate of fates) {
@@ -313,7 +328,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
   }
 
   /** What a job has claimed. */
-  private claimed(job: Job): readonly (Claimable | undefined)[] {
+  private claimed(job: Job): readonly (KeptPage | Fate | undefined)[] {
     if (job.what === 'page') return this.pages().filter(({ number }) => number === job.page);
     const pages = this.publishes.byNumber(job.publish.number)?.pages ?? [];
     return job.devices.map((device) =>
@@ -352,6 +367,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
       return [];
     }
     this.claim(page, untilMs);
+    page.isHeld = false;
     const devices = page.devices.filter((device) => !page.fates.has(device));
     return [
       {

@@ -1,3 +1,4 @@
+import { GAVE_WAY, GIVE_WAY_FROM } from '../../src/push/backlog-store.ts';
 import { type Platform, platforms } from '../../src/push/model/device.ts';
 import type {
   Acceptance,
@@ -42,6 +43,8 @@ export interface KeptPage extends Claimable {
   readonly planned: Readonly<Record<Platform, number>>;
   readonly fates: Map<number, Fate>;
   state: 'waiting' | 'delivered' | 'cancelled';
+  /** It waits for open circuits only. */
+  isHeld: boolean;
 }
 
 export interface KeptPublish {
@@ -54,7 +57,14 @@ export interface KeptPublish {
   readonly pages: KeptPage[];
   /** Whether a device of the user was reached. */
   readonly users: Map<string, boolean>;
-  over: { readonly state: 'finished' | 'cancelled'; readonly atMs: number } | undefined;
+  over:
+    | {
+        readonly state: 'finished' | 'cancelled';
+        readonly atMs: number;
+        /** Its cancelled pages and devices gave way. */
+        readonly gaveWay?: true;
+      }
+    | undefined;
 }
 
 /** Publishes in memory: for tests, and as the simplest implementation of the contract. */
@@ -85,20 +95,16 @@ export class MemoryPublishes implements PublishStore {
 
   /** The publishes whose work may still be claimed. */
   unfinished(): readonly KeptPublish[] {
-    return this.all().filter(({ over }) => over?.state !== 'finished');
+    return this.all().filter(({ over }) => over?.state !== 'finished' || over.gaveWay === true);
   }
 
   async accept(publish: NewPublish): Promise<Acceptance> {
     const { instance, devicesMax, idempotency, createdAtMs } = publish;
     const devices = this.devices.counts(instance).accepted;
     if (devicesMax > 0 && devices > devicesMax) return { result: 'over-plan', devices };
-    const pendingBytes = this.all()
-      .filter(({ over, publish: other }) => over === undefined && other.instance === instance)
-      .reduce((sum, { publish: other }) => sum + Buffer.byteLength(other.body), 0);
-    const bytes = pendingBytes + Buffer.byteLength(publish.body);
-    if (publish.pendingBytesMax > 0 && bytes > publish.pendingBytesMax) {
-      return { result: 'too-much-pending' };
-    }
+    const { pendingBytesMax } = publish;
+    const bytes = this.pendingBytes(instance) + Buffer.byteLength(publish.body);
+    if (pendingBytesMax > 0 && bytes > pendingBytesMax) return { result: 'too-much-pending' };
     if (idempotency !== undefined) {
       const name = `${instance} ${idempotency.key}`;
       const first = this.keys.get(name);
@@ -120,7 +126,15 @@ export class MemoryPublishes implements PublishStore {
       users: new Map(),
       over: undefined,
     });
-    return { result: 'accepted', id: publish.id };
+    const isRoomScarce = pendingBytesMax > 0 && bytes >= pendingBytesMax * GIVE_WAY_FROM;
+    return { result: 'accepted', id: publish.id, ...(isRoomScarce ? { isRoomScarce } : {}) };
+  }
+
+  /** The bytes of the unfinished publishes of an instance. */
+  pendingBytes(instance: number): number {
+    return this.all()
+      .filter(({ over, publish }) => over === undefined && publish.instance === instance)
+      .reduce((sum, { publish }) => sum + Buffer.byteLength(publish.body), 0);
   }
 
   async status({ instance, id, nowMs }: PublishAt): Promise<PublishStatus | undefined> {
@@ -199,7 +213,7 @@ function stateOf({ publish, plan, over }: KeptPublish, nowMs: number): PublishSt
 }
 
 /** Counts devices one by one, so that none can be counted twice. */
-function countsOf({ pages }: KeptPublish, platform: Platform): PlatformCounts {
+function countsOf({ pages, over }: KeptPublish, platform: Platform): PlatformCounts {
   const fates = pages
     .flatMap((page) => [...page.fates.values()])
     .filter((fate) => fate.platform === platform);
@@ -211,23 +225,33 @@ function countsOf({ pages }: KeptPublish, platform: Platform): PlatformCounts {
     planned(some) -
     some.flatMap((page) => [...page.fates.values()]).filter((fate) => fate.platform === platform)
       .length;
+  const ended =
+    count('cancelled') + undelivered(pages.filter(({ state }) => state === 'cancelled'));
   return {
     planned: planned(pages),
     accepted: count('accepted'),
     retrying: count('retrying'),
     failed: count('failed'),
     pruned: count('pruned'),
-    expired: count('expired'),
-    cancelled: count('cancelled') + undelivered(pages.filter(({ state }) => state === 'cancelled')),
+    expired: count('expired') + (over?.gaveWay === true ? ended : 0),
+    cancelled: over?.gaveWay === true ? 0 : ended,
   };
 }
 
-function reasonsOf({ pages }: KeptPublish, platform: Platform): PublishStatus['reasons'] {
+function reasonsOf(kept: KeptPublish, platform: Platform): PublishStatus['reasons'] {
+  const { pages, over } = kept;
   const lost = pages
     .flatMap((page) => [...page.fates.values()])
     .filter((fate) => fate.platform === platform)
     .filter(({ state }) => state === 'failed' || state === 'expired' || state === 'pruned');
-  return [...Map.groupBy(lost, ({ reason }) => reason)]
-    .map(([reason, fates]) => ({ platform, reason, devices: fates.length }))
+  const expired = lost.filter(({ state }) => state === 'expired').length;
+  const reasons = [...Map.groupBy(lost, ({ reason }) => reason)].map(([reason, fates]) => ({
+    platform,
+    reason,
+    devices: fates.length,
+  }));
+  const gaveWay = over?.gaveWay === true ? countsOf(kept, platform).expired - expired : 0;
+  return [...reasons, { platform, reason: GAVE_WAY, devices: gaveWay }]
+    .filter(({ devices }) => devices > 0)
     .sort((a, b) => b.devices - a.devices || (a.reason < b.reason ? -1 : 1));
 }

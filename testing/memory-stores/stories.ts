@@ -1,3 +1,4 @@
+import { GAVE_WAY } from '../../src/push/backlog-store.ts';
 import type { DeviceEvent, DeviceStory, UsersReached } from '../../src/push/model/delivery.ts';
 import type { DeviceId } from '../../src/push/model/device.ts';
 import { StoreLost } from '../../src/push/store-faults.ts';
@@ -27,17 +28,19 @@ export class MemoryStories implements StoryStore {
     const { platform } = device.registered;
     const page = kept.pages.find(({ devices }) => devices.includes(device.number));
     const fate = page?.fates.get(device.number);
+    const hasGivenWay = kept.over?.gaveWay === true && page?.state === 'cancelled';
+    const hasResult = fate !== undefined || hasGivenWay;
     const isAhead = !kept.plan.ended && kept.plan.upTo < device.number;
     return {
       platform,
       kind: kept.publish.target.kind,
-      page: fate === undefined ? (page?.state ?? (isAhead ? 'ahead' : 'none')) : 'delivered',
+      page: hasResult ? 'delivered' : (page?.state ?? (isAhead ? 'ahead' : 'none')),
       registeredAtMs: device.registeredAtMs,
       removed: present === undefined ? removalOf(tombstone) : undefined,
       matches: present !== undefined && isNamed(kept, present),
       hasPayload: kept.publish.platforms.includes(platform),
       nextAttemptAtMs: fate?.state === 'retrying' ? fate.dueAtMs : undefined,
-      events: [...attempts(kept, fate), ...reportsOf(kept, deviceId)].sort(
+      events: [...attempts(kept, fate, hasGivenWay), ...reportsOf(kept, deviceId)].sort(
         (a, b) => a.atMs - b.atMs,
       ),
     };
@@ -63,16 +66,31 @@ function isNamed({ publish }: KeptPublish, { interests, userId }: KeptDevice): b
   return names.some((name) => interests.has(name));
 }
 
-function attempts({ over }: KeptPublish, fate: Fate | undefined): readonly DeviceEvent[] {
-  if (fate === undefined) return [];
+function attempts(
+  { over }: KeptPublish,
+  fate: Fate | undefined,
+  hasGivenWay: boolean,
+): readonly DeviceEvent[] {
+  if (fate === undefined) return hasGivenWay ? [gaveWay(over, 0)] : [];
   const { atMs, state, reason, words, attempts: made } = fate;
   const what = state === 'retrying' ? 'retry' : state;
   const event: DeviceEvent = { atMs, what, reason, words, attempts: made };
   if (state !== 'cancelled' || over === undefined) return [event];
+  if (over.gaveWay === true) {
+    const left = gaveWay(over, made);
+    return [
+      { ...event, what: 'retry' },
+      { ...left, atMs: Math.max(atMs, left.atMs) },
+    ];
+  }
   return [
     { ...event, what: 'retry' },
     { ...event, atMs: Math.max(atMs, over.atMs) },
   ];
+}
+
+function gaveWay(over: KeptPublish['over'], attempts: number): DeviceEvent {
+  return { atMs: over?.atMs ?? 0, what: 'expired', reason: GAVE_WAY, words: '', attempts };
 }
 
 function reportsOf({ reports }: KeptPublish, device: DeviceId): readonly DeviceEvent[] {

@@ -202,7 +202,7 @@ export const instanceSettings = z
         ),
         pendingPublishBytes: limit(
           268_435_456,
-          'Bytes in the bodies of unfinished publishes, at least 512 each. More publishes are refused with 429',
+          'Bytes in the bodies of unfinished publishes, at least 512 each. From 80 % on, publishes that wait only for failures give way. A publish that finds no room within 2 s is refused with 429',
         ),
         retryHours: wholeNumber(
           { min: 1, max: 672 },

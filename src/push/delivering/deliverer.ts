@@ -1,10 +1,11 @@
 import type { AfterPart, Job, PublishUnderWay } from '../model/delivery.ts';
 import { type Platform, platforms, type Recipient } from '../model/device.ts';
 import { InFlightJob } from './jobs/in-flight-job.ts';
+import { type GivenBack, JobsGivenBack } from './jobs/jobs-given-back.ts';
 import { JobsInFlight } from './jobs/jobs-in-flight.ts';
 import { countDevices } from './jobs/memory-budget.ts';
 import { Progress } from './jobs/progress.ts';
-import { type DeliveryLimits, NOT_NEEDED_MS, PARK_MS, STUCK_MS } from './limits.ts';
+import { type DeliveryLimits, PARK_MS, PATIENCE_MS, STUCK_MS } from './limits.ts';
 import type { CircuitEvent, DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
 import {
   expireWaiting,
@@ -16,7 +17,7 @@ import { Dispatcher, type LastOutcomes, type OutcomeCounts } from './routes/disp
 import { gatewayRates } from './routes/gateway-rates.ts';
 import { noGateways } from './routes/no-gateway.ts';
 import type { AnyGateway } from './routes/prepared-publish.ts';
-import type { Slice } from './routes/route.ts';
+import { hasOnlyProbe, type Slice } from './routes/route.ts';
 import { SteadyClock } from './steady-clock.ts';
 import type { StoreAccess } from './store-access.ts';
 import type { StoredPublish } from './stored-publish.ts';
@@ -75,10 +76,10 @@ export class Deliverer {
   /** By the name of the dispatcher. */
   private readonly last = new Map<string, LastOutcomes>();
   private readonly slices = new Map<InFlightJob, Slice[]>();
-  /** Claimed jobs that this server cannot use now. They are released together. */
-  private notNeeded: Job[] = [];
-  /** Until when nothing is claimed of an instance because of those. */
-  private readonly notNeededUntilMs = new Map<number, number>();
+  /** Claimed jobs that this server cannot use now. They are given back together. */
+  private readonly givenBack: JobsGivenBack;
+  /** Instances whose unfinished publishes take most of their room. Jobs of theirs do not wait here for open circuits. */
+  private readonly pressed = new Set<number>();
   private readonly progress: Progress;
   private isStopping = false;
   private onEmpty: (() => void) | undefined;
@@ -90,6 +91,7 @@ export class Deliverer {
     this.clock = new SteadyClock(ports.timers);
     this.onRoom = onRoom;
     this.held = new JobsInFlight(limits);
+    this.givenBack = new JobsGivenBack(ports, limits, access);
     this.progress = new Progress(ports, access, (job, count, after) =>
       this.onProgress(job, count, after),
     );
@@ -121,8 +123,27 @@ export class Deliverer {
 
   /** Instances from which no more jobs are needed now. */
   except(): readonly number[] {
-    this.forgetNotNeeded();
-    return [...new Set([...this.held.budget.full(), ...this.notNeededUntilMs.keys()])];
+    const notNeeded = this.givenBack.instances(this.clock.now());
+    return [...new Set([...this.held.budget.full(), ...notNeeded])];
+  }
+
+  /** Instances of which jobs may wait for open circuits, or must not. */
+  waiting(): ReadonlySet<number> {
+    return new Set([...this.pressed, ...this.openCircuits().map(({ instance }) => instance)]);
+  }
+
+  /**
+   * Decides whether jobs of an instance may wait here for open circuits. If not, those that do are given back now, and
+   * the store has them when this settles.
+   */
+  async press(instance: number, isPressed: boolean): Promise<void> {
+    if (!isPressed) {
+      this.pressed.delete(instance);
+      return;
+    }
+    this.pressed.add(instance);
+    for (const job of this.held.all()) if (job.instance === instance) this.decide(job);
+    await this.givenBack.store();
   }
 
   /** Where a page with devices of these platforms goes. Room on one platform is enough, since it waits for no other. */
@@ -156,11 +177,9 @@ export class Deliverer {
       () => audience.recipients(instance, devices),
       READ_TRIES,
     );
-    if (recipients !== undefined && this.isNeeded(instance, recipients)) {
-      this.begin(claim, recipients);
-    } else {
-      this.giveBackLater(claim);
-    }
+    const why = recipients === undefined ? 'unread' : this.isUnneeded(instance, recipients);
+    if (recipients !== undefined && why === undefined) this.begin(claim, recipients);
+    else this.giveBack(claim, { isHeld: why === 'shut', notNeededSinceMs: this.clock.now() });
   }
 
   /** To be called each `CHECK_MS`. Returns which circuits have opened and closed. */
@@ -172,7 +191,6 @@ export class Deliverer {
       events.push(...dispatcher.check());
       if (dispatcher.isIdle()) this.dispatchers.delete(name);
     }
-    this.forgetNotNeeded();
     const nowMs = this.clock.now();
     for (const job of this.held.all()) {
       this.decide(job);
@@ -181,7 +199,7 @@ export class Deliverer {
         this.endUnanswered(job);
       }
     }
-    void this.giveBackNotNeeded();
+    void this.givenBack.store();
     return events;
   }
 
@@ -273,20 +291,26 @@ export class Deliverer {
 
   private isShut(instance: number, platform: Platform): boolean {
     const dispatcher = this.dispatchers.get(nameOfDispatcher(instance, platform));
-    return dispatcher?.isShut() ?? false;
+    return dispatcher?.isShut(this.patienceMs(instance)) ?? false;
   }
 
-  /** Whether at least one platform can accept a claimed job now. */
-  private isNeeded(instance: number, recipients: readonly Recipient[]): boolean {
+  /** Why no platform can accept a claimed job now: circuits are open, or there is no room. `undefined`: one can. */
+  private isUnneeded(
+    instance: number,
+    recipients: readonly Recipient[],
+  ): 'shut' | 'full' | undefined {
     const devices = countDevices(recipients);
     const used = platforms.filter((platform) => devices[platform] > 0);
-    return (
-      used.length === 0 ||
-      used.some(
-        (platform) =>
-          !this.isShut(instance, platform) && !this.held.budget.isOverfull(instance, platform),
-      )
-    );
+    if (used.length === 0) return undefined;
+    const open = used.filter((platform) => !this.isShut(instance, platform));
+    if (open.length === 0) return 'shut';
+    const isFull = (platform: Platform) => this.held.budget.isOverfull(instance, platform);
+    return open.every(isFull) ? 'full' : undefined;
+  }
+
+  /** How long a job waits here for an open circuit. */
+  private patienceMs(instance: number): number {
+    return this.pressed.has(instance) ? 0 : PATIENCE_MS;
   }
 
   private slicesOf(job: InFlightJob): readonly Slice[] {
@@ -310,11 +334,12 @@ export class Deliverer {
       return;
     }
     const nowMs = this.clock.at(wallMs);
+    const patienceMs = this.patienceMs(job.instance);
     let areShut = true;
     for (const slice of slices) {
       if (!slice.hasNext) continue;
-      if (!slice.holdsUp(nowMs)) return;
-      if (!slice.isShut(nowMs)) areShut = false;
+      if (!slice.holdsUp(nowMs, patienceMs)) return;
+      if (!slice.isShut(nowMs, patienceMs)) areShut = false;
       else expireWaiting(slice, wallMs);
     }
     if (job.isDone) return;
@@ -325,10 +350,12 @@ export class Deliverer {
     if (!areShut || !job.isStored) return;
     // In memory, devices and publish grow old: tokens change, and the publish may be cancelled.
     const isOld = nowMs - job.claimedAtMs > PARK_MS;
-    if (isOld || this.held.budget.isCrowded(job.instance, job.devices)) {
-      this.returnJob(job);
-      this.giveBackLater(job.claim);
-    }
+    const mustLeave = isOld || this.held.budget.isCrowded(job.instance, job.devices);
+    // One that probes a circuit stays, or nothing would close it.
+    const mayLeave = this.pressed.has(job.instance) && !hasOnlyProbe(slices);
+    if (!mustLeave && !mayLeave) return;
+    this.returnJob(job);
+    this.giveBack(job.claim, { isHeld: true, ...(mustLeave && { notNeededSinceMs: nowMs }) });
   }
 
   private endUnanswered(job: InFlightJob): void {
@@ -339,33 +366,11 @@ export class Deliverer {
     this.settle(job);
   }
 
-  private forgetNotNeeded(): void {
-    const nowMs = this.clock.now();
-    for (const [instance, untilMs] of this.notNeededUntilMs) {
-      if (untilMs <= nowMs) this.notNeededUntilMs.delete(instance);
-    }
-  }
-
-  /** Frees the memory of a claim now, and releases it with the next `check`. */
-  private giveBackLater(claim: Job): void {
-    const { instance } = claim.publish;
+  /** Frees the memory of a claim now, and gives it back with the next `check`. */
+  private giveBack(claim: Job, why: GivenBack): void {
     this.held.unclaim(claim);
-    this.notNeededUntilMs.set(instance, this.clock.now() + NOT_NEEDED_MS);
-    if (claim.what === 'page') this.held.budget.storedPage(instance);
-    this.notNeeded.push(claim);
-  }
-
-  /** Shortens claims that are not needed here. */
-  private async giveBackNotNeeded(): Promise<void> {
-    if (this.notNeeded.length === 0) return;
-    const jobs = this.notNeeded;
-    this.notNeeded = [];
-    const untilMs = this.ports.timers.now() + this.limits.awayMs;
-    try {
-      await this.access.ask(() => this.ports.store.extend({ plans: [], jobs }, untilMs));
-    } catch {
-      // Reported by `access`. The claims expire by themselves, only later.
-    }
+    if (claim.what === 'page') this.held.budget.storedPage(claim.publish.instance);
+    this.givenBack.add(claim, why);
   }
 
   /** Leaves a job of which nothing was sent to the next server that claims it. */

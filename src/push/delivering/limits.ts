@@ -119,6 +119,15 @@ export const IDLE_MS = 10 * 60_000;
 /** How long nothing is claimed of an instance after a claimed job of it was not needed. */
 export const NOT_NEEDED_MS = 2_000;
 
+/** A publish that finds no room waits at most this long for it. */
+export const GIVE_WAY_WAIT_MS = 2_000;
+
+/** The shortest pause between two looks for room, while a publish waits for it. */
+export const ROOM_PAUSE_MS = 50;
+
+/** Publishes that give way in one commit. */
+export const GIVING_WAY_AT_ONCE = 100;
+
 /** How often the backlog is counted. */
 export const BACKLOG_MS = 10_000;
 

@@ -1,5 +1,6 @@
 import { expect } from 'bun:test';
 import { FakeTime } from '../../../testing/fake-time.ts';
+import { MemoryBacklog } from '../../../testing/memory-stores/backlog.ts';
 import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
 import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
 import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
@@ -58,6 +59,8 @@ export class PipelineScene {
   atOnce = 1_000;
   limits = deliveryLimits;
   retryMs = 72 * 3_600_000;
+  /** Of each instance; 0: none. */
+  pendingBytesMax = 0;
   /** What gateways answer, and whether the store fails. */
   answer: (send: SceneSend) => Answer | Outcome = () => accepted;
   isStoreAway = false;
@@ -84,6 +87,7 @@ export class PipelineScene {
     this.instances.set(instance, {
       id: `instance-${instance}`,
       retryMs: this.retryMs,
+      pendingBytesMax: this.pendingBytesMax,
       gateways: {
         apns: has('apns') ? this.gateway(instance, 'apns') : undefined,
         fcm: has('fcm') ? this.gateway(instance, 'fcm') : undefined,
@@ -162,7 +166,7 @@ export class PipelineScene {
       body: JSON.stringify({ [target.kind]: target.names, ...payloads }),
       idempotency: undefined,
       devicesMax: 0,
-      pendingBytesMax: 0,
+      pendingBytesMax: this.pendingBytesMax,
     };
     await this.publishes.accept(publish);
     return publish.id;
@@ -200,6 +204,7 @@ export class PipelineScene {
     const { deaths, time } = this;
     return new Pipeline({
       store: this.asked(this.deliveries()),
+      backlog: this.asked(new MemoryBacklog(this.publishes, this.devices)),
       audience: this.asked(new MemoryAudience(this.devices)),
       instances: { byNumber: (instance) => this.instances.get(instance) },
       timers: {
@@ -217,6 +222,8 @@ export class PipelineScene {
           this.openCircuits.push(circuit);
           this.log.push(`opened ${circuit.platform} for ${circuit.why}: ${circuit.reason}`);
         },
+        gaveWay: ({ publishes, devices }) =>
+          this.log.push(`gave way ${publishes}: ${JSON.stringify(devices)}`),
         circuitClosed: ({ platform }) => this.log.push(`closed ${platform}`),
         refused: ({ id }, platform, reason) => this.log.push(`refused ${id} ${platform} ${reason}`),
         fault: (error) => this.log.push(`fault: ${String(error)}`),

@@ -1,5 +1,6 @@
 import type { DeliveryBacklog } from '../model/delivery.ts';
 import type { Platform } from '../model/device.ts';
+import { Backlog } from './backlog/backlog.ts';
 import { CredentialRecovery } from './credential-recovery.ts';
 import { Deliverer } from './deliverer.ts';
 import {
@@ -34,6 +35,8 @@ export interface PipelineFigures {
   readonly openCircuits: readonly OpenCircuit[];
   /** The work in the store that waits for any server, at the last count; `undefined`: not counted yet. */
   readonly backlog: Pick<DeliveryBacklog, 'pages' | 'retries'> | undefined;
+  /** Devices whose publish gave way to new ones on this server, since the start. */
+  readonly gaveWay: Readonly<Record<Platform, number>>;
   /** For how long the oldest page or retry has been due. */
   readonly lagMs: number;
 }
@@ -47,6 +50,7 @@ export class Pipeline {
   private readonly planner: Planner;
   private readonly pace = new PlanningPace();
   private readonly recovery: CredentialRecovery;
+  private readonly room: Backlog;
   private readonly planning: Poller;
   private readonly claiming: Poller;
   private readonly recovering: Poller;
@@ -76,6 +80,7 @@ export class Pipeline {
       },
     });
     this.recovery = new CredentialRecovery(ports, access);
+    this.room = new Backlog({ ports, access, deliverer: this.deliverer });
     this.planner = new Planner({
       ports,
       limits,
@@ -93,6 +98,7 @@ export class Pipeline {
       this.recovering,
       poll(() => this.extendClaims()),
       poll(() => this.countBacklog()),
+      poll(() => this.lookForRoom()),
     ];
     this.checkedAtMs = timers.now();
     this.cancelCheck = timers.after(CHECK_MS, () => this.check());
@@ -104,6 +110,14 @@ export class Pipeline {
     this.pace.accepted(accepted, this.ports.timers.now());
     this.deliverer.useGateways();
     this.lookForWork();
+  }
+
+  /**
+   * Makes publishes of an instance that wait only for failures give way if they take most of its room. Settles when there
+   * may be room for a publish that found none, or there will be none soon.
+   */
+  makeRoom(instance: number, isAwaited = false): Promise<void> {
+    return this.room.makeRoom(instance, isAwaited);
   }
 
   /** Stops within a bounded time. What is not delivered stays in the store. */
@@ -124,6 +138,7 @@ export class Pipeline {
       outcomes: { apns: { ...counts.apns }, fcm: { ...counts.fcm }, web: { ...counts.web } },
       openCircuits: this.deliverer.openCircuits(),
       backlog: this.backlog && { pages: this.backlog.pages, retries: this.backlog.retries },
+      gaveWay: { ...this.room.devices },
       lagMs: oldestDueAtMs === undefined ? 0 : Math.max(0, timers.now() - oldestDueAtMs),
     };
   }
@@ -231,6 +246,11 @@ export class Pipeline {
     return BACKLOG_MS;
   }
 
+  private async lookForRoom(): Promise<number> {
+    await this.room.look();
+    return CHECK_MS;
+  }
+
   private check(): void {
     const { timers } = this.ports;
     const nowMs = timers.now();
@@ -262,6 +282,7 @@ export class Pipeline {
   private async stopOnce(): Promise<void> {
     const { store, timers } = this.ports;
     this.cancelCheck();
+    this.room.stop();
     const others = [this.planner.stop(), ...this.pollers.map((poller) => poller.stop())];
     await this.deliverer.stop();
     this.access.giveUp();

@@ -1,5 +1,6 @@
 import type { Timers } from '../../runtime/ports.ts';
 import type { AudienceSource } from '../audience-source.ts';
+import type { BacklogStore } from '../backlog-store.ts';
 import type { Gateway } from '../gateway.ts';
 import type { JobStore } from '../job-store.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
@@ -20,6 +21,8 @@ export interface DeliveredInstance {
    * The configured gateways. A changed credential is a new object; what was learned about the old one is forgotten.
    */
   readonly gateways: GatewayOf;
+  /** The limit of the bytes of unfinished publishes; 0: none. */
+  readonly pendingBytesMax: number;
   /** For how long a notification is tried after it was due. */
   readonly retryMs: number;
 }
@@ -55,12 +58,22 @@ export interface CircuitEvent {
   readonly circuit: OpenCircuit;
 }
 
+/** What gave way in an instance. */
+export interface PublishesLeft {
+  readonly instance: number;
+  /** How many. */
+  readonly publishes: number;
+  readonly devices: Readonly<Record<Platform, number>>;
+}
+
 /** Reports what an operator should know. None may throw. */
 export interface PipelineNotices {
   /** The store cannot be used. The pipeline tries again. */
   storeFailed(error: unknown): void;
   circuitOpened(circuit: OpenCircuit): void;
   circuitClosed(circuit: OpenCircuit): void;
+  /** Publishes of an instance gave way to new ones: these devices do not get them. */
+  gaveWay(left: PublishesLeft): void;
   /** Every device of a publish is refused for the same reason, so the others are not tried. */
   refused(publish: PublishUnderWay, platform: Platform, reason: string, words: string): void;
   /** Something has broken its contract. */
@@ -73,6 +86,7 @@ export type DeliveryStore = PlanningStore & JobStore & WorkClaims;
 /** What the pipeline needs. */
 export interface PipelinePorts {
   readonly store: DeliveryStore;
+  readonly backlog: BacklogStore;
   readonly audience: AudienceSource;
   readonly instances: DeliveredInstances;
   /** With the system's clock, which may be set. */

@@ -12,6 +12,7 @@ describe('access to the store', () => {
     reports = [];
     const notices: PipelineNotices = {
       storeFailed: (error) => reports.push(`failed: ${String(error)}`),
+      gaveWay: () => undefined,
       circuitOpened: () => undefined,
       circuitClosed: () => undefined,
       refused: () => undefined,

@@ -1,3 +1,4 @@
+import { GAVE_WAY } from '../backlog-store.ts';
 import { RETRIES_ENDED } from '../delivering/routes/lifetime.ts';
 import type { DeviceEvent, DeviceStory } from '../model/delivery.ts';
 import type { Platform } from '../model/device.ts';
@@ -58,7 +59,8 @@ export function gatewayEvent(event: DeviceEvent, story: DeviceStory, nowMs: numb
       const { why, advice } = advise();
       const after =
         attempts === 0 ? ' before the first attempt' : ` after ${attemptsText(attempts)}`;
-      if (reason === RETRIES_ENDED) {
+      // Neither is about its time to live.
+      if (reason === RETRIES_ENDED || reason === GAVE_WAY) {
         return { atMs, what: 'expired', detail: `Given up${after}: ${why}.`, advice };
       }
       return {

@@ -1,3 +1,4 @@
+import { GAVE_WAY } from '../backlog-store.ts';
 import type { Platform } from '../model/device.ts';
 import type { ReasonMeaning, ReasonMeanings } from './reason-meaning.ts';
 
@@ -12,6 +13,11 @@ export const serverReasons: ReasonMeanings = {
     why: 'the instance does not try a notification for longer, see `limits.retryHours`',
     advice: 'Publish it again if it still matters.',
     hasCause: true,
+  },
+  [GAVE_WAY]: {
+    why: 'its publish waited only for failures, and newer publishes of the instance needed its room, see `limits.pendingPublishBytes`',
+    advice:
+      'Mend what failed, and publish it again if it still matters. `limits.pendingPublishBytes` says for how many publishes an outage leaves room.',
   },
   fault: {
     why: 'an internal error of this server',

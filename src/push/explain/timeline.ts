@@ -15,7 +15,7 @@ export const timelineWhats = {
   accepted: 'the gateway accepted the notification',
   retry: 'it failed so far and is retried: why, and when',
   failed: 'it was given up, and why',
-  expired: 'its time to live or the time for retries ran out, and what delayed it',
+  expired: 'its time to live or the time for retries ran out, or it gave way, and what delayed it',
   pruned: 'its token is no longer valid, and why; the device was removed',
   removed: 'the device was removed during another publish, and why',
   cancelled: 'the publish was cancelled before it was sent to this device',

@@ -55,7 +55,12 @@ export interface Idempotency {
 
 export type Acceptance =
   /** Stored durably. `id` is that of the first publish if this one repeats it. */
-  | { readonly result: 'accepted'; readonly id: PublishId }
+  | {
+      readonly result: 'accepted';
+      readonly id: PublishId;
+      /** Set if unfinished publishes take most of their room, so that some should give way. */
+      readonly isRoomScarce?: true;
+    }
   /** Another request used the same key. */
   | { readonly result: 'key-taken' }
   /** `devices` counts those that a gateway has accepted. Others do not count: anybody can register them. */

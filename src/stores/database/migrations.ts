@@ -423,6 +423,15 @@ export const migrations: readonly (readonly string[])[] = [
     // The event that a push rule has made the publish of, as JSON.
     'ALTER TABLE publish_live_asks ADD COLUMN rule TEXT',
   ],
+  [
+    // 1: the page waits for open circuits only, and no server has it in memory. It counts only while `leased_by` is NULL,
+    // because servers of the previous release do not reset it.
+    'ALTER TABLE publish_pages ADD COLUMN held INTEGER NOT NULL DEFAULT 0',
+    // Unfinished publishes from the oldest to the newest. Like the index before, it covers the sum of their bytes.
+    'DROP INDEX publishes_unfinished',
+    `CREATE INDEX publishes_unfinished_by_age ON publishes (instance, number, body_bytes, finished_at)
+      WHERE finished_at IS NULL`,
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

@@ -111,7 +111,7 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   'rate-limited': {
     status: 429,
     title: 'Rate Limited',
-    when: 'A rate or a limit is exceeded: `limits.publishesPerSecond` of the instance; `limits.backendRequestsPerSecond`, by other requests of its backend or by invalid publishes; `limits.pendingPublishBytes`; or, for requests without a secret key, `push.addressLimits` or the limits of the instance for devices. Nothing was done. The SDKs of iOS and Android retry automatically.',
+    when: 'A rate or a limit is exceeded: `limits.publishesPerSecond` of the instance; `limits.backendRequestsPerSecond`, by other requests of its backend or by invalid publishes; `limits.pendingPublishBytes`, by publishes that were not tried yet; or, for requests without a secret key, `push.addressLimits` or the limits of the instance for devices. Nothing was done. The SDKs of iOS and Android retry automatically.',
     advice: 'Try again after the number of seconds in the `Retry-After` header.',
   },
   timeout: {

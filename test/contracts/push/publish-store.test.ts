@@ -63,6 +63,7 @@ publishStoreContract('MemoryPublishes', async () => {
         planned: { apns: 0, fcm: numbers.length, web: 0 },
         fates: new Map(),
         state: cancelled ?? 'waiting',
+        isHeld: false,
         readyAtMs: undefined,
         claimedBy: undefined,
       });

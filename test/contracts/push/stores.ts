@@ -1,12 +1,15 @@
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
+import { StoredBacklog } from '../../../src/stores/push/backlog/backlog-store.ts';
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
 import { StoredStories } from '../../../src/stores/push/publishes/device-story.ts';
+import { PendingBodies } from '../../../src/stores/push/publishes/pending-bodies.ts';
 import { StoredPendingCompletionEvents } from '../../../src/stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
 import type { EmptyStore } from '../../../testing/databases/databases.ts';
 import { makeInstance } from '../../../testing/databases/push-instance.ts';
+import { MemoryBacklog } from '../../../testing/memory-stores/backlog.ts';
 import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
 import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
 import { MemoryPendingCompletionEvents } from '../../../testing/memory-stores/pending-completion-events.ts';
@@ -33,14 +36,17 @@ export async function openDatabases(make: () => Promise<EmptyStore>): Promise<Op
 export async function openPushStores(make: () => Promise<EmptyStore>) {
   const opened = await openDatabases(make);
   const { database, second } = opened;
+  const pendingBodies = new PendingBodies();
   return {
     ...opened,
+    backlog: new StoredBacklog(database, pendingBodies),
+    otherBacklog: new StoredBacklog(second, new PendingBodies()),
     store: new StoredDeliveries(database),
     other: new StoredDeliveries(second),
     pending: new StoredPendingCompletionEvents(database),
     otherPending: new StoredPendingCompletionEvents(second),
     stories: new StoredStories(database),
-    publishes: new StoredPublishes(database),
+    publishes: new StoredPublishes(database, pendingBodies),
     devices: new StoredDevices(database),
     audience: new StoredAudience(database),
     newInstance: () => makeInstance(database),
@@ -58,7 +64,10 @@ export function memoryPushStores() {
   const devices = new MemoryDevices();
   const publishes = new MemoryPublishes(devices);
   const pending = new MemoryPendingCompletionEvents(publishes);
+  const backlog = new MemoryBacklog(publishes, devices);
   return {
+    backlog,
+    otherBacklog: backlog,
     store: new MemoryDeliveries(publishes, devices),
     other: new MemoryDeliveries(publishes, devices),
     pending,

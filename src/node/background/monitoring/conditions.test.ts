@@ -203,6 +203,12 @@ const cases: readonly (readonly [id: string, level: 'bad' | 'warn', text: string
       'Google (FCM) refuses the credential of instance i-1. Its devices wait. It says: invalid_grant',
       { circuits: [circuit()] },
     ],
+    [
+      'push-gave-way',
+      'warn',
+      '7 notifications were given up in ten minutes',
+      { increases: { pushLeftOut: { 'gave-way': 7 } } },
+    ],
     ['push-late', 'warn', 'waited for 61 s', { values: { pushLag: { '': 61 } } }],
     [
       'quota',

@@ -71,6 +71,18 @@ export const deliveryRules: readonly Rule[] = [
     },
   },
   {
+    id: 'push-gave-way',
+    check: ({ samples }) => {
+      const devices = samples.increase('pushLeftOut', 10 * MINUTE_MS, 'gave-way');
+      return when(devices > 0, () => ({
+        level: 'warn',
+        text: `${devices} notifications were given up in ten minutes: they waited only for failures, and new publishes needed their room.`,
+        advice:
+          'The log names the instance. Mend what fails for long: a credential that is refused, or a push service. If it is an outage, raise limits.pendingPublishBytes of the instance.',
+      }));
+    },
+  },
+  {
     id: 'quota',
     alert: 'FanfareQuotaLow',
     check: ({ quotas }) =>

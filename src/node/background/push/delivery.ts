@@ -1,4 +1,5 @@
 import type { Resolver } from '../../../outgoing/resolve.ts';
+import type { BacklogStore } from '../../../push/backlog-store.ts';
 import { Pipeline, type PipelineFigures } from '../../../push/delivering/pipeline.ts';
 import type {
   DeliveryStore,
@@ -14,11 +15,13 @@ import type { Database } from '../../../stores/database/database.ts';
 import { StoredAudience } from '../../../stores/push/devices/audience-source.ts';
 import type { LiveInstance } from '../../../tenants/push-instance.ts';
 import { StartFailed } from '../../start-failed.ts';
+import { GaveWayLines } from './gave-way-lines.ts';
 import { type GatewayFault, InstanceGateways } from './instance-gateways.ts';
 
 export interface PushDeliveryOptions {
   readonly database: Database;
   readonly store: DeliveryStore;
+  readonly backlog: BacklogStore;
   readonly served: readonly LiveInstance[];
   readonly taps: PushTaps;
   /** Ids of the instances in the configuration. An invalid gateway of one of them stops the start. */
@@ -43,6 +46,7 @@ export interface PushDelivery extends AsyncDisposable {
   replace(served: readonly LiveInstance[]): void;
   /** Must be called for each accepted publish. */
   wake(): void;
+  readonly makeRoom: Pipeline['makeRoom'];
   figures(): PipelineFigures;
   readonly lastOutcomes: Pipeline['lastOutcomes'];
   readonly gateways: InstanceGateways;
@@ -53,13 +57,14 @@ const WAKE_MS = 5;
 
 /** Starts the delivery. Throws `StartFailed` if a gateway in the configuration is invalid. */
 export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
-  const { database, store, taps, events, log } = options;
+  const { database, store, backlog, taps, events, log } = options;
   const gateways = openGateways(options);
   const idOf = (instance: number) => gateways.byNumber(instance)?.id;
   const tapOf: TapOf = ({ instance }) => taps.watched?.get(instance);
   const publishEvents = events(idOf);
   const pipeline = new Pipeline({
     store,
+    backlog,
     audience: new StoredAudience(database),
     instances: gateways,
     timers: systemTimers,
@@ -91,6 +96,7 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
         accepted = 0;
       }, WAKE_MS);
     },
+    makeRoom: (...of) => pipeline.makeRoom(...of),
     figures: () => pipeline.figures(),
     lastOutcomes: (instance, platform) => pipeline.lastOutcomes(instance, platform),
     gateways,
@@ -140,8 +146,10 @@ function noticesOf(
   const whose = ({ instance }: { readonly instance: number }) => ({
     instance: idOf(instance) ?? `number ${instance}`,
   });
+  const lines = new GaveWayLines(log);
   return {
     storeFailed,
+    gaveWay: (left) => lines.add(whose(left).instance, left),
     circuitOpened(circuit) {
       const fields = { ...fieldsOf(circuit), words: circuit.words };
       rateLimitedLog.warn(titleOf(circuit), whose(circuit), fields);

@@ -121,6 +121,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
       const { apns, fcm, web, limits } = settings;
       instances.set(instance.number, {
         id: instance.id,
+        pendingBytesMax: limits.pendingPublishBytes,
         retryMs: limits.retryHours * HOUR_MS,
         gateways: {
           apns: gatewayOf('apns', apns && (() => this.apnsFrom(instance.id, apns))),

@@ -114,6 +114,7 @@ export function serveApi(parts: PushApiParts): AcceptPublish {
     storeWorked: parts.storeWorked,
     live: parts.live,
     accepted: () => delivery.wake(),
+    makeRoom: delivery.makeRoom,
     now: Date.now,
     log,
     rateLimitedLog: parts.rateLimitedLog,

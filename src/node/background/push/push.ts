@@ -13,10 +13,12 @@ import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../../runtime/system-timers.ts';
 import type { Database } from '../../../stores/database/database.ts';
 import { isStatementFault } from '../../../stores/database/faults.ts';
+import { StoredBacklog } from '../../../stores/push/backlog/backlog-store.ts';
 import { GarbageCollector } from '../../../stores/push/garbage-collector.ts';
 import { StoredDeliveries } from '../../../stores/push/jobs/delivery-store.ts';
 import { StoredStories } from '../../../stores/push/publishes/device-story.ts';
 import { StoredLive } from '../../../stores/push/publishes/live-results.ts';
+import { PendingBodies } from '../../../stores/push/publishes/pending-bodies.ts';
 import { StoredPendingCompletionEvents } from '../../../stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../../stores/push/publishes/publish-store.ts';
 import { StoredRates } from '../../../stores/push/shared-rates.ts';
@@ -71,6 +73,7 @@ export interface PushPart extends AsyncDisposable {
 /** What the parts of the push side share. */
 interface Shared extends StoreFaults {
   readonly publishes: StoredPublishes;
+  readonly backlog: StoredBacklog;
   readonly stories: StoredStories;
   readonly sink: PushWebhooks;
   readonly live: LivePushes;
@@ -92,8 +95,10 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     wake: () => delivery.wake(),
     storeFailed,
   });
+  const pendingBodies = new PendingBodies();
   const shared: Shared = {
-    publishes: new StoredPublishes(database),
+    publishes: new StoredPublishes(database, pendingBodies),
+    backlog: new StoredBacklog(database, pendingBodies),
     stories: new StoredStories(database),
     sink: new PushWebhooks({ instances: instances.directory, webhooks, now: Date.now }),
     live,
@@ -163,11 +168,12 @@ function storeFaults(health: StoreHealth, log: Log): StoreFaults {
 
 function openDelivery(options: PushPartOptions, shared: Shared): PushDelivery {
   const { database, instances, taps, resolver, log } = options;
-  const { publishes, stories, sink, live, storeFailed, rateLimitedLog } = shared;
+  const { publishes, backlog, stories, sink, live, storeFailed, rateLimitedLog } = shared;
   return openPushDelivery({
     live,
     database,
     store: new StoredDeliveries(database),
+    backlog,
     served: instances.all,
     taps,
     configured: new Set(instances.configured.map(({ id }) => id)),

@@ -159,6 +159,7 @@ export class Planner {
     if (place === undefined) return false;
     const isHere = place === 'here';
     const untilMs = ports.timers.now() + (isHere ? limits.claimMs : limits.awayMs);
+    const isHeld = place === 'store-later';
     const added = {
       publish: publish.number,
       page: {
@@ -168,7 +169,8 @@ export class Planner {
         planned: devices,
         isLast,
       },
-      claimedUntilMs: place === 'store' ? undefined : untilMs,
+      claimedUntilMs: isHere ? untilMs : undefined,
+      heldUntilMs: isHeld ? untilMs : undefined,
     };
     // Memory is reserved before the page is stored, because several plans of an instance are in progress.
     if (isHere) budget.hold(instance, devices);

@@ -131,11 +131,11 @@ export class Dispatcher {
   }
 
   /** Whether all circuits stay open for longer than a job should wait in memory, and a probe waits that can close one. */
-  isShut(): boolean {
+  isShut(patienceMs: number): boolean {
     const nowMs = this.options.clock.now();
     return (
       this.routes.all.some((route) => route.hasProbe()) &&
-      this.routes.all.every(({ circuit }) => circuit.isShut(nowMs))
+      this.routes.all.every(({ circuit }) => circuit.isShut(nowMs, patienceMs))
     );
   }
 

@@ -15,6 +15,7 @@ interface OwnerQueue<Item> {
 export class RoundRobin<Item extends Owned> {
   private readonly queues: OwnerQueue<Item>[] = [];
   private readonly byOwner = new Map<object, OwnerQueue<Item>>();
+  private count = 0;
   /** The queue whose turn is next. */
   private place = 0;
 
@@ -22,7 +23,12 @@ export class RoundRobin<Item extends Owned> {
     return this.queues.length === 0;
   }
 
+  get size(): number {
+    return this.count;
+  }
+
   add(item: Item): void {
+    this.count++;
     const known = this.byOwner.get(item.owner);
     if (known !== undefined) {
       known.items.push(item);
@@ -38,6 +44,7 @@ export class RoundRobin<Item extends Owned> {
     const index = queue?.items.indexOf(item) ?? -1;
     if (queue === undefined || index === -1) return;
     queue.items.splice(index, 1);
+    this.count--;
     if (queue.items.length > 0) return;
     const place = this.queues.indexOf(queue);
     this.queues.splice(place, 1);

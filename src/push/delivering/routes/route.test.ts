@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import type { Job, PublishUnderWay } from '../../model/delivery.ts';
 import type { PublishId } from '../../model/publish.ts';
 import { InFlightJob } from '../jobs/in-flight-job.ts';
-import { LATER_MS_MAX, SLOW_MS, TURN_MS_MAX } from '../limits.ts';
+import { LATER_MS_MAX, PATIENCE_MS, SLOW_MS, TURN_MS_MAX } from '../limits.ts';
 import { noGateways } from './no-gateway.ts';
 import { PreparedPublish } from './prepared-publish.ts';
 import { Route, Slice } from './route.ts';
@@ -52,13 +52,13 @@ describe('a route', () => {
   it('does not hold up other routes once a device has waited too long, and for a while after', () => {
     const route = newRoute();
     const slice = newSlice(route);
-    expect(slice.holdsUp(NOW_MS + TURN_MS_MAX)).toBe(false);
-    expect(slice.holdsUp(NOW_MS + TURN_MS_MAX + 1)).toBe(true);
+    expect(slice.holdsUp(NOW_MS + TURN_MS_MAX, PATIENCE_MS)).toBe(false);
+    expect(slice.holdsUp(NOW_MS + TURN_MS_MAX + 1, PATIENCE_MS)).toBe(true);
     slice.returnAfterMs(NOW_MS);
-    expect(slice.holdsUp(NOW_MS)).toBe(true);
-    expect(slice.holdsUp(NOW_MS + SLOW_MS - 1)).toBe(true);
+    expect(slice.holdsUp(NOW_MS, PATIENCE_MS)).toBe(true);
+    expect(slice.holdsUp(NOW_MS + SLOW_MS - 1, PATIENCE_MS)).toBe(true);
     slice.take(NOW_MS + SLOW_MS);
-    expect(slice.holdsUp(NOW_MS + SLOW_MS)).toBe(false);
+    expect(slice.holdsUp(NOW_MS + SLOW_MS, PATIENCE_MS)).toBe(false);
   });
 
   it('lets devices return one after the other', () => {

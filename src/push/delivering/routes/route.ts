@@ -124,13 +124,18 @@ export class Route {
   }
 
   /**
-   * Whether an untried device waits here whose outcome can close the circuit. If not, other devices must be let into
-   * memory, because all that wait may be hostile.
+   * Whether an untried device waits here, outside of some slices, whose outcome can close the circuit. If not, other
+   * devices must be let into memory, because all that wait may be hostile.
    */
-  hasProbe(): boolean {
-    return (
-      this.trusted.untried > 0 || (!this.untrusted.isEmpty && this.circuit.believesUntrusted())
+  hasProbe(without: readonly Slice[] = []): boolean {
+    const some = without.filter(({ route, hasNext }) => route === this && hasNext);
+    const untried = some.reduce(
+      (sum, { isTrusted, untried }) => sum + (isTrusted ? untried : 0),
+      0,
     );
+    if (this.trusted.untried > untried) return true;
+    const untrusted = some.filter(({ isTrusted }) => !isTrusted).length;
+    return this.untrusted.slices.size > untrusted && this.circuit.believesUntrusted();
   }
 
   private nextTrusted({ nowMs, isClaimed }: SendLimits): Slice | undefined {
@@ -239,6 +244,11 @@ export class Slice {
     return this.at < this.triedFrom;
   }
 
+  /** How many devices wait that were not sent to yet. */
+  get untried(): number {
+    return Math.max(0, this.triedFrom - this.at);
+  }
+
   get lifetime(): Lifetime {
     return this.prepared.lifetime;
   }
@@ -269,13 +279,13 @@ export class Slice {
   }
 
   /** Whether the rest of the job should not wait for these devices. */
-  holdsUp(nowMs: number): boolean {
-    return this.isShut(nowMs) || this.queue.isSlow(nowMs, this.waitingSinceMs);
+  holdsUp(nowMs: number, patienceMs: number): boolean {
+    return this.isShut(nowMs, patienceMs) || this.queue.isSlow(nowMs, this.waitingSinceMs);
   }
 
   /** Whether the circuit stays open for longer than a job should wait in memory. */
-  isShut(nowMs: number): boolean {
-    return this.route.circuit.isShut(nowMs);
+  isShut(nowMs: number, patienceMs: number): boolean {
+    return this.route.circuit.isShut(nowMs, patienceMs);
   }
 
   /** After how long a device should come back that waits no longer in memory. */
@@ -286,7 +296,7 @@ export class Slice {
   /** Takes the places of all devices that wait. */
   takeAll(): readonly number[] {
     const waiting = this.places.slice(this.at);
-    this.queue.untried -= Math.max(0, this.triedFrom - this.at);
+    this.queue.untried -= this.untried;
     this.at = this.places.length;
     this.queue.remove(waiting.length);
     this.dequeue();
@@ -310,4 +320,10 @@ export class Slice {
     this.isQueued = false;
     this.queue.slices.remove(this);
   }
+}
+
+/** Whether devices of the slices of one job are the only ones whose outcome can close a circuit. */
+export function hasOnlyProbe(slices: readonly Slice[]): boolean {
+  const routes = new Set(slices.filter(({ hasNext }) => hasNext).map(({ route }) => route));
+  return [...routes].some((route) => route.hasProbe() && !route.hasProbe(slices));
 }

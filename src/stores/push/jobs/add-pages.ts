@@ -11,6 +11,8 @@ export interface PageToAdd {
   readonly page: NewPage;
   /** `undefined`: the page is not claimed. */
   readonly claimedUntilMs: number | undefined;
+  /** See `AddedPage`. */
+  readonly heldUntilMs: number | undefined;
   readonly server: string;
   /** Gets the number of the page. */
   readonly answer: { page: number | undefined };
@@ -96,7 +98,7 @@ async function insertPages(
   }
 }
 
-function pageRow(locked: LockedPublish, { page, claimedUntilMs, server }: PageToAdd) {
+function pageRow(locked: LockedPublish, { page, claimedUntilMs, heldUntilMs, server }: PageToAdd) {
   const { devices, planned } = page;
   const sum = platforms.reduce((total, platform) => total + planned[platform], 0);
   if (sum !== devices.length) throw new Error('A page must count each of its devices once');
@@ -108,9 +110,10 @@ function pageRow(locked: LockedPublish, { page, claimedUntilMs, server }: PageTo
     last_device: lastOf(page),
     ...planned,
     due_at: locked.dueAtMs,
-    ready_at: claimedUntilMs ?? locked.dueAtMs,
+    ready_at: claimedUntilMs ?? heldUntilMs ?? locked.dueAtMs,
     leased_by: claimedUntilMs === undefined ? null : server,
     devices: writeDevices(devices),
+    held: heldUntilMs === undefined ? 0 : 1,
   };
 }
 

@@ -17,6 +17,7 @@ import type {
 import type { OwnClaims, WorkClaims } from '../../../push/work-claims.ts';
 import type { Database } from '../../database/database.ts';
 import { countBacklog, earliestReady } from './due-work.ts';
+import { holdJobs } from './hold-jobs.ts';
 import { JobClaims } from './job-claims.ts';
 import { settle, settlePart } from './job-results.ts';
 import { adjustLeases, endLeases, extendLeases } from './leases.ts';
@@ -69,6 +70,10 @@ export class StoredDeliveries implements PlanningStore, JobStore, WorkClaims {
 
   extend(claims: OwnClaims, untilMs: number): Promise<void> {
     return extendLeases(this.database, { ...claims, server: this.server, untilMs });
+  }
+
+  hold(jobs: readonly Job[], readyAtMs: number): Promise<void> {
+    return holdJobs(this.database, { jobs, server: this.server, readyAtMs });
   }
 
   async release(whose: 'own' | 'all'): Promise<void> {

@@ -96,7 +96,7 @@ export class JobClaims {
         SELECT number FROM publish_pages
         WHERE ${isReady(sql, instance, nowMs)}
         ORDER BY instance, ready_at, number LIMIT ${count} ${skipLocked(sql)})
-      UPDATE publish_pages SET ready_at = ${untilMs}, leased_by = ${this.server}
+      UPDATE publish_pages SET ready_at = ${untilMs}, leased_by = ${this.server}, held = 0
       WHERE ready_at <= ${nowMs} AND number IN (SELECT number FROM due)
       RETURNING number, publish, devices, done`;
     rows.sort((a, b) => Number(a.number) - Number(b.number));

@@ -90,8 +90,10 @@ export async function adjustLeases(
   }: { readonly server: string; readonly nowMs: number; readonly beforeMs: number },
 ): Promise<void> {
   for (const table of waitingTables) {
+    // Held pages were due before they were held.
     await sql`UPDATE ${sql(table)} SET ready_at = ${nowMs}
       WHERE ready_at > ${nowMs}
-        AND (leased_by = ${server} OR (leased_by IS NULL AND ready_at <= ${beforeMs}))`;
+        AND (leased_by = ${server} OR (leased_by IS NULL AND ready_at <= ${beforeMs})
+          ${table === 'publish_pages' ? sql`OR (leased_by IS NULL AND held = 1)` : sql``})`;
   }
 }

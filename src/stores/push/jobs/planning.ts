@@ -54,10 +54,15 @@ export class Planning {
     return claimedWork(claims);
   }
 
-  async addPage({ publish, page, claimedUntilMs }: AddedPage): Promise<number | undefined> {
+  async addPage({
+    publish,
+    page,
+    claimedUntilMs,
+    heldUntilMs,
+  }: AddedPage): Promise<number | undefined> {
     const added = await this.database.write((_, later) => {
       const answer: PageToAdd['answer'] = { page: undefined };
-      const item = { page, claimedUntilMs, server: this.server, answer };
+      const item = { page, claimedUntilMs, heldUntilMs, server: this.server, answer };
       later(publishChanges, changeTogether(publish, addPages, item));
       return answer;
     });

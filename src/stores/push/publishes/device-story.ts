@@ -1,4 +1,5 @@
 import type { SQL } from 'bun';
+import { GAVE_WAY } from '../../../push/backlog-store.ts';
 import type { DeviceEvent, DeviceStory, UsersReached } from '../../../push/model/delivery.ts';
 import type { Platform } from '../../../push/model/device.ts';
 import type { PublishState, PublishTarget } from '../../../push/model/publish.ts';
@@ -91,11 +92,13 @@ async function readStory(sql: SQL, key: StoryKey): Promise<DeviceStory | undefin
     names && isNamed(sql, { instance, kind: publish.target, names }, device),
     device.userId === undefined ? undefined : liveUser(sql, publish.number, device.userId),
   ]);
-  const waits = row?.state === 'retrying' && !wasCancelled(publish, row);
+  const waits = row?.state === 'retrying' && !wasEnded(publish, row);
   return {
     platform: device.platform,
     kind: publish.target,
-    page: page?.state ?? (await placeInPlan(sql, publish.number, device.number)),
+    page: gaveWay(publish, page?.state)
+      ? 'delivered'
+      : (page?.state ?? (await placeInPlan(sql, publish.number, device.number))),
     registeredAtMs: device.registeredAtMs,
     removed: device.removed,
     matches,
@@ -186,9 +189,18 @@ async function isNamed(
   return found.length > 0;
 }
 
-/** A retry that was not claimed when its publish was cancelled. Its row changes only when it becomes due. */
-function wasCancelled({ state }: PublishRow, row: DeviceRow): boolean {
-  return state === 'cancelled' && row.state === 'retrying' && row.leased_by === null;
+/** A retry that was not claimed when its publish was cancelled or gave way. Its row changes only when it becomes due. */
+function wasEnded({ state }: PublishRow, row: DeviceRow): boolean {
+  const isOver = state === 'cancelled' || state === 'finished';
+  return isOver && row.state === 'retrying' && row.leased_by === null;
+}
+
+/** A page or a retry that was cancelled has given way if its publish is finished. */
+function gaveWay(
+  { state }: PublishRow,
+  of: AudiencePage['state'] | DeviceRow['state'] | undefined,
+) {
+  return state === 'finished' && of === 'cancelled';
 }
 
 /** The attempts for a device; of those that failed, only the last is stored. */
@@ -197,19 +209,22 @@ function attemptsOf(
   page: AudiencePage | undefined,
   row: DeviceRow | undefined,
 ): readonly DeviceEvent[] {
+  const finishedAtMs = Number(publish.finished_at);
+  const leaving = { what: 'expired', reason: GAVE_WAY, words: '' } as const;
   if (row === undefined) {
+    if (gaveWay(publish, page?.state)) return [{ ...leaving, atMs: finishedAtMs, attempts: 0 }];
     if (page?.state !== 'delivered') return [];
     return [{ atMs: Number(page.done_at), what: 'accepted', reason: '', words: '', attempts: 1 }];
   }
   const { reason, words, attempts } = row;
   const atMs = Number(row.changed_at);
   const attempt = { atMs, reason, words, attempts };
-  if (row.state !== 'cancelled' && !wasCancelled(publish, row)) {
+  if (row.state !== 'cancelled' && !wasEnded(publish, row)) {
     return [{ ...attempt, what: row.state === 'retrying' ? 'retry' : row.state }];
   }
-  const cancelledAtMs = Math.max(atMs, Number(publish.finished_at));
+  const end = { ...attempt, atMs: Math.max(atMs, finishedAtMs) };
   return [
     { ...attempt, what: 'retry' },
-    { ...attempt, atMs: cancelledAtMs, what: 'cancelled' },
+    publish.state === 'finished' ? { ...end, ...leaving } : { ...end, what: 'cancelled' },
   ];
 }

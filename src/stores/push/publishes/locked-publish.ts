@@ -29,6 +29,8 @@ export class LockedPublish {
   readonly stateBefore: PublishState;
   /** Whether this commit has cancelled it. Work claimed by this commit was counted as cancelled then. */
   isCancelledNow = false;
+  /** Whether this commit makes it give way, so that no server is about to send its completion events. */
+  gaveWay = false;
   /** The last change of this commit that may have finished the publish. */
   last: { readonly answer: Answer; readonly nowMs: number } | undefined;
   private whole: PublishUnderWay | undefined;

@@ -1,9 +1,8 @@
 import type { TransactionSQL } from 'bun';
 import type { ClaimTerms } from '../../../push/model/delivery.ts';
-import {
-  COMPLETION_GRACE_MS,
-  type PendingCompletionEvent,
-  type PendingCompletionEvents,
+import type {
+  PendingCompletionEvent,
+  PendingCompletionEvents,
 } from '../../../push/pending-completion-events.ts';
 import type { Database } from '../../database/database.ts';
 import { skipLocked } from '../../database/dialect.ts';
@@ -16,16 +15,19 @@ interface PendingRow {
   readonly finished_at: BigInteger;
 }
 
-/** Adds the completion events of publishes, in the commit that finishes them. */
+/**
+ * Adds the completion events of publishes, in the commit that finishes them. Other servers than the one that finished
+ * them may send them from `readyAtMs` on.
+ */
 export async function addPendingCompletionEvents(
   sql: TransactionSQL,
   publishes: readonly number[],
-  finishedAtMs: number,
+  { finishedAtMs, readyAtMs }: { readonly finishedAtMs: number; readonly readyAtMs: number },
 ): Promise<void> {
   const rows = publishes.map((publish) => ({
     publish,
     finished_at: finishedAtMs,
-    ready_at: finishedAtMs + COMPLETION_GRACE_MS,
+    ready_at: readyAtMs,
   }));
   for (const some of inPieces(rows)) await sql`INSERT INTO untold_ends ${sql(some)}`;
 }

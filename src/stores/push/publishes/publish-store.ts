@@ -26,7 +26,7 @@ import { audiencePageOf } from './audience-page.ts';
 import { cancelPublish } from './cancel-publish.ts';
 import { liveAskRow, untilAnswered } from './live-results.ts';
 import { type LiveColumns, liveStatusOf, ruleCauseOf } from './live-status.ts';
-import { countedBytes, PendingBodies } from './pending-bodies.ts';
+import { countedBytes, PendingBodies, type Room } from './pending-bodies.ts';
 import { publishChanges } from './publish-changes.ts';
 import { type CountName, countNames } from './publish-counts.ts';
 import { stateAt } from './publish-row.ts';
@@ -122,10 +122,11 @@ const countReports: Batch<{ readonly publish: number; readonly event: Report['ev
 /** Publishes in the store's tables. Several servers may use one store. */
 export class StoredPublishes implements PublishStore {
   private readonly database: Database;
-  private readonly pending = new PendingBodies();
+  private readonly pending: PendingBodies;
 
-  constructor(database: Database) {
+  constructor(database: Database, pending = new PendingBodies()) {
     this.database = database;
+    this.pending = pending;
   }
 
   accept(publish: NewPublish): Promise<Acceptance> {
@@ -137,18 +138,23 @@ export class StoredPublishes implements PublishStore {
       max: pendingBytesMax,
       nowMs: createdAtMs,
     };
-    const fits = this.pending.add(counted, this.database.read);
-    if (fits === true) return this.keep(publish);
-    return this.keepIf(publish, fits);
+    const room = this.pending.add(counted, this.database.read);
+    if (room === 'free') return this.keep(publish);
+    return this.keepIf(publish, room);
   }
 
-  private async keepIf(publish: NewPublish, fits: boolean | Promise<boolean>): Promise<Acceptance> {
-    return (await fits) ? await this.keep(publish) : { result: 'too-much-pending' };
+  private async keepIf(publish: NewPublish, given: Room | Promise<Room>): Promise<Acceptance> {
+    const room = await given;
+    if (room === 'none') return { result: 'too-much-pending' };
+    return await this.keep(publish, room === 'scarce');
   }
 
-  private keep(publish: NewPublish): Promise<Acceptance> {
+  private keep(publish: NewPublish, isRoomScarce = false): Promise<Acceptance> {
     return this.database.write((sql, later) => {
-      const accepted: Acceptance = { result: 'accepted', id: publish.id };
+      const { id } = publish;
+      const accepted: Acceptance = isRoomScarce
+        ? { result: 'accepted', id, isRoomScarce }
+        : { result: 'accepted', id };
       if (publish.devicesMax > 0 || publish.idempotency !== undefined) {
         return refusalOf(sql, publish).then((refused) => {
           if (refused === undefined) later(insertPublishes, publish);

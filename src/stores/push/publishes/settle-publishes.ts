@@ -1,6 +1,9 @@
 import type { TransactionSQL } from 'bun';
 import type { PublishTarget } from '../../../push/model/publish.ts';
-import { hasCompletionEvents } from '../../../push/pending-completion-events.ts';
+import {
+  COMPLETION_GRACE_MS,
+  hasCompletionEvents,
+} from '../../../push/pending-completion-events.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 import type { LockedPublish } from './locked-publish.ts';
 import { addPendingCompletionEvents } from './pending-completion-events.ts';
@@ -65,11 +68,14 @@ async function finish(
   const pending = rows.filter(({ target, tells_end, body }) =>
     tells_end === null ? hasCompletionEvents(target, body) : tells_end === 1,
   );
-  await addPendingCompletionEvents(
-    sql,
-    pending.map(({ number }) => Number(number)),
-    nowMs,
-  );
+  const numbers = new Set(pending.map(({ number }) => Number(number)));
+  for (const [isOrphan, some] of Map.groupBy(publishes, ({ gaveWay }) => gaveWay)) {
+    const ended = numbersOf(some).filter((number) => numbers.has(number));
+    await addPendingCompletionEvents(sql, ended, {
+      finishedAtMs: nowMs,
+      readyAtMs: isOrphan ? nowMs : nowMs + COMPLETION_GRACE_MS,
+    });
+  }
   for (const publish of publishes) {
     publish.state = 'finished';
     if (publish.last !== undefined) publish.last.answer.after = 'finished';

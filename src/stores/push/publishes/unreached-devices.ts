@@ -1,3 +1,4 @@
+import { GAVE_WAY } from '../../../push/backlog-store.ts';
 import type { DeviceId, Platform } from '../../../push/model/device.ts';
 import type { PublishId, PublishState } from '../../../push/model/publish.ts';
 import type { Database } from '../../database/database.ts';
@@ -80,7 +81,9 @@ export async function listUnreached(
       SELECT device, platform, state, attempts, changed_at, due_at, leased_by, reason, words
       FROM publish_devices WHERE publish = ${publish.number} AND device > ${next}
       ORDER BY device LIMIT ${PIECE_ROWS}`;
-    const fitting = piece.filter((row) => fits(row, publish.state, query));
+    const fitting = piece
+      .map((row) => ended(row, publish.state))
+      .filter((row) => fits(row, publish.state, query));
     const last = fitting[limit - found.length];
     found.push(...fitting.slice(0, limit - found.length));
     if (last !== undefined) {
@@ -98,6 +101,16 @@ export async function listUnreached(
     devices: found.map((row) => shown(row, publish.state, names.get(Number(row.device)))),
     next,
   };
+}
+
+/**
+ * The row as it will be once it changes, which is when it becomes due. In a finished publish, a retry that waits has given
+ * way.
+ */
+function ended(row: TroubleRow, publish: PublishState): TroubleRow {
+  const waits = row.state === 'retrying' || row.state === 'cancelled';
+  if (publish !== 'finished' || !waits) return row;
+  return { ...row, state: 'expired', reason: GAVE_WAY, words: '' };
 }
 
 function fits(row: TroubleRow, publish: PublishState, wanted: UnreachedQuery): boolean {

@@ -52,6 +52,11 @@ export interface EndpointContext {
   readonly guard: StoreGuard;
   /** Called when a publish was accepted, so that its delivery can start. */
   readonly accepted?: () => void;
+  /**
+   * Makes room among the unfinished publishes of an instance. Settles when a publish that found none should try again.
+   * `undefined`: nothing can make room.
+   */
+  readonly makeRoom?: (instance: number, isAwaited: boolean) => Promise<void>;
   /** Publishes whose users get an event in the app; `undefined`: no instance has an app. */
   readonly live?: LivePublishes | undefined;
   readonly now: () => number;

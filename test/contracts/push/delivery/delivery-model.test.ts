@@ -18,6 +18,7 @@ const step = fc.record({
     { weight: 2, arbitrary: fc.constant('wait' as const) },
     { weight: 4, arbitrary: fc.constantFrom('claimPlans', 'addPage') },
     { weight: 3, arbitrary: fc.constantFrom('register', 'accept', 'endPlanning') },
+    { weight: 3, arbitrary: fc.constantFrom('hold', 'giveWay') },
     {
       weight: 2,
       arbitrary: fc.constantFrom(
@@ -126,6 +127,10 @@ async function take(
       return world.settlePart(at, server, amount, result, nowMs);
     case 'extend':
       return world.extend(server, untilMs);
+    case 'hold':
+      return world.hold(server, at, untilMs);
+    case 'giveWay':
+      return world.giveWay(server, instance, amount, nowMs);
     case 'release':
       return world.release(server, few ? 'own' : 'all');
     case 'wait':

@@ -1,4 +1,5 @@
 import type { AudienceSource } from '../../../../src/push/audience-source.ts';
+import type { BacklogStore } from '../../../../src/push/backlog-store.ts';
 import type { DeliveryStore } from '../../../../src/push/delivering/ports.ts';
 import type { DeviceStore } from '../../../../src/push/device-store.ts';
 import type {
@@ -18,6 +19,7 @@ import type {
   PublishTarget,
 } from '../../../../src/push/model/publish.ts';
 import { newPublishId } from '../../../../src/push/model/publish-id.ts';
+import type { AddedPage } from '../../../../src/push/planning-store.ts';
 import type { PublishStore } from '../../../../src/push/publish-store.ts';
 import type { StoryStore } from '../../../../src/push/story-store.ts';
 import { newDevice } from '../device-store.contract.ts';
@@ -31,6 +33,8 @@ export const LEASE_MS = 60_000;
 export interface DeliveryStores {
   readonly store: DeliveryStore;
   readonly other: DeliveryStore;
+  readonly backlog: BacklogStore;
+  readonly otherBacklog: BacklogStore;
   readonly stories: StoryStore;
   readonly publishes: PublishStore;
   readonly devices: DeviceStore;
@@ -134,7 +138,7 @@ export class DeliveryScene {
     publish: number,
     after: number,
     recipients: readonly Recipient[],
-    claimedUntilMs?: number,
+    { claimedUntilMs, heldUntilMs }: Partial<AddedPage> = {},
   ): Promise<number | undefined> {
     const planned = (platform: Platform) =>
       recipients.filter((recipient) => recipient.platform === platform).length;
@@ -145,7 +149,7 @@ export class DeliveryScene {
       devices,
       planned: { apns: planned('apns'), fcm: planned('fcm'), web: planned('web') },
     };
-    return this.stores.store.addPage({ publish, page, claimedUntilMs });
+    return this.stores.store.addPage({ publish, page, claimedUntilMs, heldUntilMs });
   }
 
   /** Registers devices, and plans a publish to all of them. */

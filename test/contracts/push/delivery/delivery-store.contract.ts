@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'bun:test';
 import { cancellingContract } from './cancelling.contract.ts';
 import { DeliveryScene } from './delivery-scene.ts';
 import type { DeliverySetup, OpenDeliveryStores } from './delivery-setup.ts';
+import { givingWayContract } from './giving-way.contract.ts';
 import { jobStoreContract } from './job-store.contract.ts';
 import { planningStoreContract } from './planning-store.contract.ts';
 import { retriesContract } from './retries.contract.ts';
@@ -37,6 +38,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
       jobStoreContract,
       retriesContract,
       cancellingContract,
+      givingWayContract,
       workClaimsContract,
       storyStoreContract,
     ]) {

@@ -203,6 +203,23 @@ export class DeliveryWorld {
     await this.server(server).extend({ plans, jobs: this.jobs }, untilMs);
   }
 
+  /** Gives claimed jobs back that wait for open circuits only. */
+  async hold(server: number, at: number, readyAtMs: number): Promise<void> {
+    const job = pick(this.jobs, at);
+    if (job !== undefined) await this.server(server).hold([job], readyAtMs);
+  }
+
+  /** Lets some of the publishes give way that wait only for failures. */
+  async giveWay(server: number, place: number, most: number, nowMs: number): Promise<unknown> {
+    const instance = this.instance(place);
+    const { backlog, otherBacklog } = this.stores;
+    const { publishes } = await backlog.waiting({ instance, after: 0 });
+    const numbers = publishes.slice(0, most).map(({ number }) => number);
+    const by = server % 2 === 0 ? backlog : otherBacklog;
+    const left = await by.giveWay({ instance, publishes: numbers, nowMs });
+    return [publishes.map(({ platform }) => platform), left.devices, [...left.publishes].sort()];
+  }
+
   async release(server: number, whose: 'own' | 'all'): Promise<void> {
     await this.server(server).release(whose);
   }

@@ -44,7 +44,9 @@ export function jobStoreContract(current: () => DeliverySetup): void {
       await scene.device();
       const { number } = await scene.claimed();
       const recipients = await scene.recipients({ kind: 'interests', names: ['hello'] });
-      const page = await scene.addPage(number, 0, recipients, NOW_MS + 500);
+      const page = await scene.addPage(number, 0, recipients, {
+        claimedUntilMs: NOW_MS + 500,
+      });
       expect(await scene.claim(9, other)).toEqual([]);
       scene.nowMs += 500;
       expect(pagesOf(await scene.claim(9, other))).toEqual([page ?? 0]);

@@ -154,11 +154,11 @@ export class CircuitBreaker {
     return Math.min(PAUSE_MS_MAX, this.roundMs(nowMs) || this.pauseMs);
   }
 
-  /** Whether the circuit stays open for longer than a job should wait in memory. */
-  isShut(nowMs: number): boolean {
+  /** Whether the circuit stays open for longer than a job should wait in memory. 0: a job does not wait. */
+  isShut(nowMs: number, patienceMs = PATIENCE_MS): boolean {
     return (
       this.openFault !== undefined &&
-      (this.pauseMs > PATIENCE_MS || this.roundMs(nowMs) > PATIENCE_MS)
+      (this.pauseMs > patienceMs || this.roundMs(nowMs) > patienceMs)
     );
   }
 

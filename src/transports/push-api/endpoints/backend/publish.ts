@@ -3,6 +3,7 @@ import type { PushInstance } from '../../../../push/model/instance.ts';
 import type { LiveRequest } from '../../../../push/model/live.ts';
 import type {
   Acceptance,
+  NewPublish,
   PublishId,
   PublishRequest,
   PublishTarget,
@@ -46,7 +47,7 @@ export type AcceptPublish = (
  * count towards the rate of publishes. `invalid` is called for all others.
  */
 export function createAcceptPublish(context: EndpointContext, rates: InstanceRates) {
-  const { publishes, taps, guard, now } = context;
+  const { taps, guard, now } = context;
   return (
     instance: PushInstance,
     { kind, body, idempotencyKey, ofRule }: GivenPublish,
@@ -73,7 +74,7 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
     const id = newPublishId(nowMs);
     return guard.ask(
       () =>
-        publishes.accept({
+        acceptWithRoom(context, {
           ...request,
           id,
           instance: number,
@@ -109,6 +110,20 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
       },
     );
   };
+}
+
+/** A publish that finds no room waits until others have given way, and then tries once more. */
+function acceptWithRoom(
+  { publishes, makeRoom }: EndpointContext,
+  publish: NewPublish,
+): Promise<Acceptance> {
+  const { instance } = publish;
+  return publishes.accept(publish).then((acceptance) => {
+    if (acceptance.result === 'accepted' && acceptance.isRoomScarce)
+      void makeRoom?.(instance, false);
+    if (acceptance.result !== 'too-much-pending' || makeRoom === undefined) return acceptance;
+    return makeRoom(instance, true).then(() => publishes.accept(publish));
+  });
 }
 
 /** `POST …/publishes/interests` and `…/users`: accepts a publish of a backend. */
