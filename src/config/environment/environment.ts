@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { didYouMean, withMoreWords } from '../file/nearest.ts';
+import { byWords, didYouMean } from '../file/nearest.ts';
 import { type Problem, quote } from '../file/problems.ts';
 import { type Setting, settingsOf } from '../schema-walk.ts';
 import { isObject } from '../settings/plain-json.ts';
@@ -90,6 +90,8 @@ export function applyEnvironment(
   );
   const known = [...settings.keys(), ...inSecretFiles.keys(), ...APP_VARIABLES];
 
+  const longerNames = byWords(known, '_');
+
   let value = content;
   const variables = new Map<string, string>();
   const problems: Problem[] = [];
@@ -101,7 +103,7 @@ export function applyEnvironment(
     if (setting === undefined) {
       const message = onlyInFile.has(name)
         ? 'can only be set in the file'
-        : `unknown setting${didYouMean(name, known, () => withMoreWords(name, known, '_'))}`;
+        : `unknown setting${didYouMean(name, known, longerNames)}`;
       problems.push({ path: /^\w+$/.test(name) ? name : quote(name), message });
       continue;
     }

@@ -20,30 +20,37 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
 /** More names than these are no suggestion. */
 const SUGGESTIONS_MAX = 3;
 
+/** Finds names by some of their words. */
+export type FindByWords = (name: string) => readonly string[];
+
 /**
- * Finds the known names that a name without some of its words most likely means: `PORT` for `CHANNELS_PORT`. The words that
- * are there have the same order, and the last one is the same. Only those that lack the fewest words; none if these are
- * more than three.
+ * Makes the function that finds the known names that a name without some of its words most likely means: `CHANNELS_PORT`
+ * for `PORT`. The words that are there have the same order, and the last one is the same. Only those that lack the fewest
+ * words; none if these are more than three. A lookup takes constant time for most names, because there may be thousands.
  */
-export function withMoreWords(
-  name: string,
-  known: readonly string[],
-  separator: string,
-): readonly string[] {
+export function byWords(known: readonly string[], separator: string): FindByWords {
   const wordsOf = (text: string) => text.toLowerCase().split(separator);
-  const words = wordsOf(name);
-  const longer = known.filter((candidate) => {
-    const all = wordsOf(candidate);
-    if (all.length <= words.length || all.at(-1) !== words.at(-1)) return false;
-    let from = 0;
-    return words.every((word) => {
-      from = all.indexOf(word, from) + 1;
-      return from > 0;
-    });
+  const candidates = Map.groupBy(
+    known.map((name) => ({ name, words: wordsOf(name) })),
+    ({ words }) => words.at(-1),
+  );
+  return (name) => {
+    const words = wordsOf(name);
+    const longer = (candidates.get(words.at(-1)) ?? []).filter(
+      (candidate) => candidate.words.length > words.length && isInOrder(words, candidate.words),
+    );
+    const least = Math.min(...longer.map((candidate) => candidate.words.length));
+    const likely = longer.filter((candidate) => candidate.words.length === least);
+    return likely.length > SUGGESTIONS_MAX ? [] : likely.map((candidate) => candidate.name);
+  };
+}
+
+function isInOrder(words: readonly string[], all: readonly string[]): boolean {
+  let from = 0;
+  return words.every((word) => {
+    from = all.indexOf(word, from) + 1;
+    return from > 0;
   });
-  const least = Math.min(...longer.map((candidate) => wordsOf(candidate).length));
-  const likely = longer.filter((candidate) => wordsOf(candidate).length === least);
-  return likely.length > SUGGESTIONS_MAX ? [] : likely;
 }
 
 /**
@@ -53,10 +60,10 @@ export function withMoreWords(
 export function didYouMean(
   name: string,
   known: Iterable<string>,
-  otherwise: () => readonly string[] = () => [],
+  otherwise: FindByWords = () => [],
 ): string {
   const close = nearest(name, known);
-  const meant = (close === undefined ? otherwise() : [close]).map((one) => `"${one}"`);
+  const meant = (close === undefined ? otherwise(name) : [close]).map((one) => `"${one}"`);
   const last = meant.pop();
   if (last === undefined) return '';
   return `, did you mean ${meant.length === 0 ? '' : `${meant.join(', ')} or `}${last}?`;

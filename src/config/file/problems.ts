@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { redactUrls } from '../../runtime/logging/redact.ts';
 import { membersOf, schemaAt, settingsOf } from '../schema-walk.ts';
 import { isObject } from '../settings/plain-json.ts';
-import { didYouMean, withMoreWords } from './nearest.ts';
+import { byWords, didYouMean, type FindByWords } from './nearest.ts';
 
 /** A problem of a configuration. Never contains a secret. */
 export interface Problem {
@@ -47,10 +47,13 @@ export function quote(text: string): string {
 
 /** Converts the issues of zod to problems, each when it is asked for: a hint costs time, and there may be thousands. */
 export function* problemsOf(schema: z.ZodType, error: z.ZodError): Generator<Problem, void> {
-  let paths: readonly string[] | undefined;
-  const pathsOf = () => {
-    paths ??= settingsOf(schema).map(({ path }) => path);
-    return paths;
+  let byPath: FindByWords | undefined;
+  const elsewhere = (name: string) => {
+    // A setting of a list has many places, so none is suggested.
+    const paths = () =>
+      settingsOf(schema).flatMap(({ path }) => (path.includes('[]') ? [] : [path]));
+    byPath ??= byWords(paths(), '.');
+    return byPath(name);
   };
   for (const issue of error.issues) {
     if (issue.code !== 'unrecognized_keys') {
@@ -58,18 +61,18 @@ export function* problemsOf(schema: z.ZodType, error: z.ZodError): Generator<Pro
       continue;
     }
     for (const key of issue.keys)
-      yield unknownSetting({ schema, pathsOf }, issue.path, key, issue.message);
+      yield unknownSetting({ schema, elsewhere }, issue.path, key, issue.message);
   }
 }
 
 interface Known {
   readonly schema: z.ZodType;
-  /** The paths of all settings of the schema. */
-  readonly pathsOf: () => readonly string[];
+  /** Finds settings of other groups. */
+  readonly elsewhere: FindByWords;
 }
 
 function unknownSetting(
-  { schema, pathsOf }: Known,
+  { schema, elsewhere }: Known,
   group: readonly PropertyKey[],
   name: string,
   message: string,
@@ -77,15 +80,8 @@ function unknownSetting(
   const found = schemaAt(schema, group);
   const known = found === undefined ? [] : membersOf(found).map(([member]) => member);
   // If the name is known, the message already explains why it is wrong at this place.
-  const hint = known.includes(name)
-    ? ''
-    : didYouMean(name, known, () => withMoreWords(name, pathsOf().filter(isNotInList), '.'));
+  const hint = known.includes(name) ? '' : didYouMean(name, known, elsewhere);
   return { path: pathText([...group, name]), message: `${message}${hint}` };
-}
-
-/** A setting of a list has many places, so none is suggested. */
-function isNotInList(path: string): boolean {
-  return !path.includes('[]');
 }
 
 /**
