@@ -51,7 +51,7 @@ export interface WebhooksOptions extends WebhookOwners {
   /** Whether other servers use the outbox as well: then their claims are left alone. */
   readonly shared?: boolean;
   /** Called after each attempt to send a request of an app. */
-  readonly onAttempt?: (settlement: Settlement) => void;
+  readonly onAttempt?: (settlement: Settlement, body: string) => void;
   /** Called after each write to the store: `undefined` if it worked, else the error. */
   readonly storeState?: (error: unknown) => void;
 }
@@ -117,9 +117,9 @@ export class Webhooks implements AsyncDisposable {
       outbox,
       writer: this.writer,
       queues,
-      settle: (settlement) => {
-        if (settlement.request.kind === 'channels') options.onAttempt?.(settlement);
-        this.settle(settlement);
+      settle: (settlement) => this.settle(settlement),
+      onAttempt: (settlement, body) => {
+        if (settlement.request.kind === 'channels') options.onAttempt?.(settlement, body);
       },
       health: this.health,
       timers,

@@ -159,6 +159,7 @@ describe('the live stream of an app', () => {
     const { host } = new URL(endpoint.url);
     expect(await stream.record({ kind: 'webhook' })).toMatchObject({
       host,
+      event: 'channel_occupied',
       status: 503,
       outcome: 'refused',
     });

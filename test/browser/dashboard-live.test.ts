@@ -81,6 +81,57 @@ it('shows who received an event, and the channel that was meant where nobody did
   await Promise.all([page.close(), other.page.close()]);
 });
 
+it('shows long names of events to their end, and says that the only subscriber was excepted', async () => {
+  using client = connect(server);
+  await client.subscribe('orders').subscribed();
+  const { page, complaints } = await openLive('?channel=orders');
+  const body = JSON.stringify({
+    name: 'App\\Events\\OrderShipped',
+    channel: 'orders',
+    data: '{}',
+    socket_id: client.pusher.connection.socket_id,
+  });
+  const target = signedTarget('POST', `/apps/${APP.id}/events`, { body });
+  const headers = { 'content-type': 'application/json' };
+  await fetch(`http://127.0.0.1:${server.port}${target}`, { method: 'POST', body, headers });
+  const row = rowsOf(page).filter({ hasText: 'The only subscriber was excepted' });
+  await row.waitFor();
+  /** The parts of the name that are cut. */
+  const cut = () =>
+    row
+      .locator('.what > *')
+      .evaluateAll((parts) =>
+        parts.flatMap((part) =>
+          part.scrollWidth > part.clientWidth ? (part.textContent ?? '') : [],
+        ),
+      );
+  expect(await row.locator('.what').textContent()).toBe('App\\Events\\OrderShipped');
+  expect(await cut()).toEqual([]);
+  await row.click();
+  await page.getByRole('region', { name: 'One record' }).getByText('toOthers()').waitFor();
+  // Beside the panel, the beginning makes room.
+  expect(await cut()).toEqual(['App\\Events\\']);
+  await page.keyboard.press('Escape');
+
+  // What is there comes before what may be there.
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('orders');
+  const found = page.getByRole('listbox', { name: 'Found' }).getByRole('option');
+  await found.filter({ hasText: 'User orders' }).waitFor();
+  expect(await found.first().textContent()).toBe('orderstest');
+  expect(await found.first().getAttribute('aria-selected')).toBe('true');
+  await page.keyboard.press('Escape');
+
+  // All pages are in sight while only their icons are.
+  await page.setViewportSize({ width: 900, height: 844 });
+  const hidden = await page
+    .locator('.side .nav')
+    .evaluate((nav) => nav.scrollHeight - nav.clientHeight);
+  expect(hidden).toBe(0);
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
 it('is walked by keyboard: rows, panel, pause, filter', async () => {
   const { page, complaints } = await openLive('?channel=walked');
   await send('walked', 5);

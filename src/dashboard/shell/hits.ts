@@ -40,7 +40,6 @@ export function knownHits(wanted: string): readonly Hit[] {
       const path = inInstance(instance.id, 'publishes');
       return { icon: 'publish', what: nameOf(instance), where: 'push instance', path };
     }),
-    ...user(wanted),
   ];
 }
 
@@ -74,8 +73,8 @@ function connection(wanted: string): readonly Hit[] {
   return [{ icon: 'connection', what: `Connection ${wanted}`, where: nameOfId(app), path }];
 }
 
-/** Anything that is no other id may be the id of a user. */
-function user(wanted: string): readonly Hit[] {
+/** Anything that is no other id may be the id of a user, whether there is one or not. */
+export function userHits(wanted: string): readonly Hit[] {
   const isOther = [SOCKET_ID, PUBLISH_ID, DEVICE_ID].some((id) => id.test(wanted));
   if (isOther || !/^[\w:@.=+-]{1,164}$/.test(wanted)) return [];
   return [

@@ -2,7 +2,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Dialog } from '../parts/dialogs/dialog.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { go } from '../routing/router.ts';
-import { askedHits, type Hit, knownHits, SEARCHED_APPS } from './hits.ts';
+import { askedHits, type Hit, knownHits, SEARCHED_APPS, userHits } from './hits.ts';
 
 const TYPING_MS = 150;
 
@@ -12,7 +12,10 @@ export function Palette({ close }: { readonly close: () => void }) {
   const [chosen, setChosen] = useState(0);
   const id = useId();
   const wanted = typed.trim();
-  const hits = [...knownHits(wanted), ...useAskedHits(wanted)].slice(0, 30);
+  const asked = useAskedHits(wanted);
+  // What the server has found comes before what may be the id of a user, so that Enter does not open nobody's page.
+  const more = asked === undefined ? [] : [...asked, ...userHits(wanted)];
+  const hits = [...knownHits(wanted), ...more].slice(0, 30);
   const current = Math.min(chosen, hits.length - 1);
   const open = (hit: Hit | undefined) => {
     if (hit === undefined) return;
@@ -51,24 +54,25 @@ export function Palette({ close }: { readonly close: () => void }) {
       </label>
       <HitList {...{ id, hits, current, open }} />
       <p role="status">
-        {hits.length === 0
-          ? `Nothing is called “${wanted}” among pages and apps, occupied channels of ${SEARCHED_APPS} apps, devices and publishes of ${SEARCHED_APPS} push instances.`
-          : '↑ ↓ to choose, ↵ to open, esc to close'}
+        {asked === undefined
+          ? 'Searching …'
+          : hits.length === 0
+            ? `Nothing is called “${wanted}” among pages and apps, occupied channels of ${SEARCHED_APPS} apps, devices and publishes of ${SEARCHED_APPS} push instances.`
+            : '↑ ↓ to choose, ↵ to open, esc to close'}
       </p>
     </Dialog>
   );
 }
 
-/** What the server finds, once the typing has paused. */
-function useAskedHits(wanted: string): readonly Hit[] {
-  const [hits, setHits] = useState<readonly Hit[]>([]);
+/** What the server finds, once the typing has paused; `undefined` until it has answered. */
+function useAskedHits(wanted: string): readonly Hit[] | undefined {
+  const [found, setFound] = useState<{ readonly of: string; readonly hits: readonly Hit[] }>();
   useEffect(() => {
-    setHits([]);
     if (wanted === '') return undefined;
     const stopping = new AbortController();
     const timer = setTimeout(() => {
-      void askedHits(wanted, stopping.signal).then((found) => {
-        if (!stopping.signal.aborted) setHits(found);
+      void askedHits(wanted, stopping.signal).then((hits) => {
+        if (!stopping.signal.aborted) setFound({ of: wanted, hits });
       });
     }, TYPING_MS);
     return () => {
@@ -76,7 +80,8 @@ function useAskedHits(wanted: string): readonly Hit[] {
       stopping.abort();
     };
   }, [wanted]);
-  return hits;
+  if (wanted === '') return [];
+  return found?.of === wanted ? found.hits : undefined;
 }
 
 interface HitListProps {

@@ -40,6 +40,6 @@ export function openWebhooks(options: OpenWebhooksOptions): Promise<Webhooks> {
     monotonic: monotonicTimers,
     shared: database.dialect === 'postgres',
     storeState: health.reporter('webhooks'),
-    onAttempt: (settlement) => recordAttempt(apps.directory, settlement),
+    onAttempt: (settlement, body) => recordAttempt(apps.directory, settlement, body),
   });
 }

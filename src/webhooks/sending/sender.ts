@@ -16,6 +16,8 @@ export interface SenderOptions extends Omit<AttemptContext, 'signal' | 'timeoutM
   readonly writer: { readonly isFailing: boolean };
   readonly queues: EndpointQueues;
   readonly health: Pick<EndpointHealthBook, 'learn'>;
+  /** Called after each attempt, with the body that was sent. */
+  readonly onAttempt?: (settlement: Settlement, body: string) => void;
   /** Called when each claim ends. */
   readonly settle: (settlement: Settlement) => void;
   readonly timers: Timers;
@@ -174,7 +176,9 @@ export class Sender {
     const body = await outbox.body(request.id);
     if (body === undefined) return undefined;
     const { signal } = this.ending;
-    return await attemptOnce(request, body, { ...this.options, timeoutMs, signal });
+    const settlement = await attemptOnce(request, body, { ...this.options, timeoutMs, signal });
+    if (settlement !== undefined) this.options.onAttempt?.(settlement, body);
+    return settlement;
   }
 
   private release(request: ClaimedRequest, atMs: number): void {

@@ -46,7 +46,7 @@ function Facts({ instance, device }: RegisteredProps) {
         <Fact word="First accepted">
           {acceptedAt === null ? (accepted ? 'long ago' : 'never') : moment(acceptedAt)}
           {accepted && (
-            <div class="muted small">Later acceptances are only kept with each publish, below.</div>
+            <div class="muted small">Later acceptances are only kept with each publish.</div>
           )}
         </Fact>
         <Fact word="Token">

@@ -117,9 +117,7 @@ export function LiveTools({ feed, filter, typed, setTyped, closeRecording }: Liv
       <div class="toolbar" ref={search}>
         <Search
           label={
-            isPush
-              ? 'Filter: words, publish:pubid-…, user:7, device:web-…'
-              : 'Filter: words, channel:private-*, user:7, socket:1.2'
+            isPush ? 'Filter: text, publish:pubid-…, user:7' : 'Filter: text, channel:a-*, user:7'
           }
           value={typed}
           hotkey="/"

@@ -35,8 +35,22 @@ export function Heard({ record }: { readonly record: LiveRecord }) {
 /** A short text about a record: the error, or the result. */
 function wordsOf({ near, reason, code, kind, status, outcome, words }: LiveRecord): string {
   if (near !== undefined && near !== null) return `did you mean ${near}?`;
-  if (kind === 'webhook') return [status ?? outcome, reason].filter(Boolean).join(': ');
+  if (kind === 'webhook') {
+    const result = String(status ?? outcome);
+    return reason?.includes(result) ? reason : `${result}: ${reason}`;
+  }
   return [code, reason, words].filter(Boolean).join(' ');
+}
+
+/** A name that is cut at its beginning where that is a namespace, as in `App\Events\OrderShipped`: all begin alike. */
+function What({ name = '' }: { readonly name: string | undefined }) {
+  const end = name.lastIndexOf('\\') + 1;
+  return (
+    <span class="what" title={name}>
+      <span class="cut">{name.slice(0, end)}</span>
+      <span class="cut">{name.slice(end)}</span>
+    </span>
+  );
 }
 
 export function RecordRow({
@@ -77,7 +91,7 @@ export function RecordRow({
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list walks its rows by arrow keys, j and k, and opens them by Enter.
     <div
       id={`row-${row.id}`}
-      class={`record ${groupOf(record.kind).look} ${words === '' ? '' : 'in-words'}`}
+      class={`record ${groupOf(record.kind).look} ${words === '' ? '' : 'in-words'} ${record.host ? 'sent' : ''}`}
       role="option"
       aria-selected={isChosen}
       tabIndex={-1}
@@ -87,7 +101,7 @@ export function RecordRow({
       <span class="time">{preciseTime(record.atMs)}</span>
       <Kind kind={record.kind} />
       <span class="where cut">{where}</span>
-      <span class="what cut">{what}</span>
+      <What name={what} />
       <span class="heard">
         <Heard record={record} />
       </span>
