@@ -28,7 +28,10 @@ export class LiveStream implements AsyncDisposable {
     this.ended = this.read(response).catch(() => undefined);
   }
 
-  /** Opens a stream; everything that happens from then on is shown, at all servers that act as one. */
+  /**
+   * Opens a stream; everything that happens from then on is shown. Other servers that have answered an earlier stream may begin to
+   * watch the app a moment later.
+   */
   static open(server: AdminServer, appId: string, query = ''): Promise<LiveStream> {
     return LiveStream.openAt(server, `/apps/${appId}/stream${query}`);
   }
