@@ -45,16 +45,27 @@ export function readSdkResults(): readonly SdkResults[] {
   }));
 }
 
-/** The results as a table. */
+/** The results as a table. Versions of a library with the same checks share a row. */
 export function printSdkResults(results: readonly SdkResults[]): string {
-  const rows = results.flatMap(({ date, language, libraries }) =>
-    libraries.map(({ name, version, held, failed }) => {
-      const outcome = `${held.length} of ${held.length + failed.length}`;
-      const checks = [...held, ...failed.map((check) => `**failed: ${check}**`)];
-      return `| ${language} | \`${name}\` ${version} | ${outcome} | ${checks.join('; ')} | ${date} |`;
-    }),
-  );
+  const rows = results.flatMap(({ date, language, libraries }) => {
+    const alike = Map.groupBy(libraries, ({ name, held, failed }) =>
+      JSON.stringify([name, held, failed]),
+    );
+    return [...alike.values()].map((versions) => printRow(versions, { date, language }));
+  });
   return `| language | library | checks that held | what is checked | last run |
 |---|---|---|---|---|
 ${rows.map((row) => `${row}\n`).join('')}`;
+}
+
+function printRow(
+  versions: readonly SdkResult[],
+  { date, language }: Pick<SdkResults, 'date' | 'language'>,
+): string {
+  const [{ name, held, failed } = { name: '', held: [], failed: [] }] = versions;
+  const outcome = `${held.length} of ${held.length + failed.length}`;
+  const of = versions.length > 1 ? `${outcome} each` : outcome;
+  const checks = [...held, ...failed.map((check) => `**failed: ${check}**`)].join('; ');
+  const library = `\`${name}\` ${versions.map(({ version }) => version).join(', ')}`;
+  return `| ${language} | ${library} | ${of} | ${checks} | ${date} |`;
 }

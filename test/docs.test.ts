@@ -26,12 +26,16 @@ describe('the documentation', () => {
       for (const { name, version } of libraries) expect(text).toMatch(pinOf(name, version));
     }
 
-    const library = { name: 'pusher', version: '1.2', held: ['trigger'], failed: ['users'] };
-    const printed = printSdkResults([
-      { folder: '', date: '2026-11-28', language: 'Cobol 85', libraries: [library] },
-    ]);
-    expect(printed).toEndWith(
-      '| Cobol 85 | `pusher` 1.2 | 1 of 2 | trigger; **failed: users** | 2026-11-28 |\n',
+    const old = { name: 'pusher', version: '1.2', held: ['trigger', 'users'], failed: [] };
+    const libraries = [
+      old,
+      { ...old, version: '2.0' },
+      { ...old, version: '3.1', held: ['trigger'], failed: ['users'] },
+    ];
+    const of = { folder: '', date: '2026-11-28', language: 'Cobol 85' };
+    expect(printSdkResults([{ ...of, libraries }])).toEndWith(
+      '| Cobol 85 | `pusher` 1.2, 2.0 | 2 of 2 each | trigger; users | 2026-11-28 |\n' +
+        '| Cobol 85 | `pusher` 3.1 | 1 of 2 | trigger; **failed: users** | 2026-11-28 |\n',
     );
   });
 

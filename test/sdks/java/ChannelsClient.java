@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
@@ -298,8 +299,10 @@ final class ChannelsClient {
             World.Inbox notes = new World.Inbox();
             ann.pusher.user().bind("note", (PusherEvent event) -> notes.put(event.getData()));
             ann.pusher.signin();
-            // The server answers in order, so whoever is subscribed afterwards is signed in.
+            // The client asks its endpoint first, and tells nobody when it is signed in.
+            long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
             while (ann.pusher.user().userId() == null) {
+              if (System.nanoTime() > untilNanos) throw new AssertionError("not signed in");
               Listener heard = new Listener();
               ann.pusher.subscribe("jc-turn", heard);
               heard.succeeded.next();
