@@ -83,7 +83,7 @@ describe('a configuration file', () => {
 
     expect(problems).toEqual([
       'a.json: is not valid JSON: line 3, column 3: expected a comma or }',
-      'a.yaml: is not valid YAML: line 3, column 10: Unexpected token',
+      'a.yaml: is not valid YAML: line 2, column 10: Nested mappings are not allowed in compact mappings',
       "a.toml: is not valid TOML: line 2, column 8: Unterminated array; expected ']'",
     ]);
   });

@@ -1,6 +1,6 @@
 import { applyEnvironment, variablePath } from './environment/environment.ts';
 import type { Environment } from './environment/variables.ts';
-import { type ConfigPlaces, readFoundFile } from './file/find-file.ts';
+import { type ConfigPlaces, type ReadContent, readFoundFile } from './file/find-file.ts';
 import { onePerPath, type Problem, problemsOf, wording } from './file/problems.ts';
 import { type Config, configSchema } from './schema.ts';
 import { quotedCredentials } from './settings/credentials.ts';
@@ -13,6 +13,8 @@ export type LoadedConfig =
       readonly ok: true;
       readonly config: Config;
       readonly source: string | undefined;
+      /** There is no file, or it sets nothing. */
+      readonly isFileEmpty: boolean;
       readonly tenants: TenantPlaces;
       /** What is probably a mistake. */
       readonly warnings: readonly Problem[];
@@ -35,7 +37,7 @@ export function loadConfig(places: ConfigPlaces): LoadedConfig {
   const found = readFoundFile(places);
   return 'problem' in found
     ? unread(found.source, found.problem, environment)
-    : check(found.value, found.source, environment);
+    : check(found, environment);
 }
 
 /** Reports why the file cannot be read, together with problems of the environment. */
@@ -49,12 +51,8 @@ function unread(
 }
 
 /** Checks the content of a file together with the environment. */
-function check(
-  content: unknown,
-  source: string | undefined,
-  environment: Environment,
-): LoadedConfig {
-  const overrides = applyEnvironment(configSchema, content, environment);
+function check({ value, source, isEmpty }: ReadContent, environment: Environment): LoadedConfig {
+  const overrides = applyEnvironment(configSchema, value, environment);
   const parsed = configSchema.safeParse(overrides.value, { error: wording });
   const all = [
     ...(parsed.success ? [] : problemsOf(configSchema, parsed.error)),
@@ -67,7 +65,7 @@ function check(
   const warnings = quotedCredentials(overrides.value).map((warning) =>
     placed(warning, source, overrides.variables),
   );
-  return { ok: true, config: parsed.data, source, tenants, warnings };
+  return { ok: true, config: parsed.data, source, isFileEmpty: isEmpty, tenants, warnings };
 }
 
 /** Replaces the path of a problem by the variable or file that must be corrected. */

@@ -9,6 +9,7 @@ describe('a configuration', () => {
     expect(loaded).toEqual({
       ok: true,
       source: undefined,
+      isFileEmpty: true,
       tenants: { app: new Map(), instance: new Map() },
       warnings: [],
       config: {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
@@ -39,6 +39,35 @@ describe('SIGHUP', () => {
     server.process.kill('SIGHUP');
     expect(await other.closed).toMatchObject({ code: 4003 });
     await client.receiveNothing();
+  });
+
+  it('keeps the running configuration if the file is empty, sets a name twice, or is gone', async () => {
+    using directory = temporaryDirectory();
+    const file = join(directory.path, 'fanfare.yaml');
+    const text = JSON.stringify(configOf(directory.path));
+    writeFileSync(file, text);
+    await using server = await spawnFanfare(['serve'], directory.path);
+    await using client = await RawClient.connect(server);
+    await client.subscribe('news');
+    const reloads = async (logged: RegExp) => {
+      const line = server.logsNext(logged);
+      server.process.kill('SIGHUP');
+      await line;
+    };
+    for (const empty of ['', '# all commented out\n', '{}']) {
+      writeFileSync(file, empty);
+      await reloads(/The configuration was not reloaded.*fanfare\.yaml is empty/);
+    }
+    writeFileSync(file, `${text.slice(0, -1)}, "channels": {"apps": []}}`);
+    await reloads(
+      /fanfare\.yaml: is not valid YAML: line 1, column \d+: channels is set for the second time/,
+    );
+    rmSync(file);
+    await reloads(/The configuration was not reloaded.*its file is gone/);
+    await trigger(server, { name: 'e', channel: 'news', data: 'd' });
+    expect(await client.receive()).toEqual({ event: 'e', channel: 'news', data: 'd' });
+    writeFileSync(file, text);
+    await reloads(/Reloaded apps, instances and certificate/);
   });
 
   it.each([1, 3])('is over only when all of %i realtime loops serve it', async (threads) => {

@@ -1,6 +1,6 @@
 import { settingsForRestart } from '../../config/changed-settings.ts';
 import type { Problem } from '../../config/file/problems.ts';
-import type { Config } from '../../config/schema.ts';
+import type { UsableConfig } from '../../config/load.ts';
 import { hasOwnStore } from '../../config/settings/own-store.ts';
 import { type FanfareServer, startServer } from '../../node/server.ts';
 import { StartFailed } from '../../node/start-failed.ts';
@@ -52,7 +52,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
   warnAbout(loaded.warnings, server.log);
   // systemd lets other services start, and sends signals, only from here on.
   const manager = await serviceManager(process.env['NOTIFY_SOCKET'], (why) => server.log.warn(why));
-  reloadServer = () => void reload({ server, manager, invocation, atStart: config });
+  reloadServer = () => void reload({ server, manager, invocation, atStart: loaded });
   if (given.has('json')) {
     output.print(JSON.stringify(started(server, { showsSecrets: given.has('secret') })));
   } else {
@@ -102,7 +102,7 @@ interface Reload {
   readonly server: FanfareServer;
   readonly manager: ServiceManager;
   readonly invocation: Invocation;
-  readonly atStart: Config;
+  readonly atStart: UsableConfig;
 }
 
 async function reload({ manager, ...parts }: Reload): Promise<void> {
@@ -125,11 +125,17 @@ async function reloadConfig({
     server.log.error('The configuration was not reloaded: it has problems, see above');
     return;
   }
+  if (loaded.isFileEmpty && !atStart.isFileEmpty) {
+    // An editor or a copy that was interrupted leaves such a file. All apps of the configuration would be gone.
+    const why = loaded.source === undefined ? 'its file is gone' : `${loaded.source} is empty`;
+    server.log.error('The configuration was not reloaded', { why });
+    return;
+  }
   try {
     warnAbout(loaded.warnings, server.log);
     await server.reload(loaded.config);
     server.log.info('Reloaded apps, instances and certificate');
-    const settings = settingsForRestart(atStart, loaded.config);
+    const settings = settingsForRestart(atStart.config, loaded.config);
     if (settings.length > 0) {
       server.log.warn('Changed settings need a restart', { settings: settings.join(', ') });
     }

@@ -22,8 +22,16 @@ const defaultNames = ['fanfare.json', 'fanfare.yaml', 'fanfare.yml', 'fanfare.to
 const SYSTEM_DIRECTORY = '/etc/fanfare';
 
 /** The content of the file, unchecked; of none, an empty one. `source` is the file, if there is one. */
+export interface ReadContent {
+  readonly source: string | undefined;
+  readonly value: unknown;
+  /** It sets nothing. */
+  readonly isEmpty: boolean;
+}
+
+/** What was found, or why it cannot be read. */
 type FoundContent =
-  | { readonly source: string | undefined; readonly value: unknown }
+  | ReadContent
   | { readonly source: string | undefined; readonly problem: FileProblem };
 
 /** Reads the file that is asked for, or else the one with a default name, if nobody else may have chosen that. */
@@ -33,10 +41,10 @@ export function readFoundFile(places: ConfigPlaces): FoundContent {
   const found = asked === undefined ? findOwnFile(places) : { file: asked };
   if ('problem' in found) return { source: undefined, problem: found.problem };
   const { file: source } = found;
-  if (source === undefined) return { source, value: {} };
+  if (source === undefined) return { source, value: {}, isEmpty: true };
   const file = readConfigFile(resolve(directory, source));
   return file.ok
-    ? { source, value: file.value }
+    ? { source, value: file.value, isEmpty: file.isEmpty }
     : { source, problem: { path: source, message: file.message } };
 }
 

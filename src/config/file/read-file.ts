@@ -1,11 +1,18 @@
 import { readFileSync, statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { errorCode } from '../../runtime/error-code.ts';
+import { isObject } from '../settings/plain-json.ts';
 import { findJsonFault } from './json-position.ts';
+import { type ReadText, readYaml } from './yaml.ts';
 
 /** The content of a file, or why it cannot be read. */
 export type ReadFile =
-  | { readonly ok: true; readonly value: unknown }
+  | {
+      readonly ok: true;
+      readonly value: unknown;
+      /** It sets nothing. */
+      readonly isEmpty: boolean;
+    }
   | { readonly ok: false; readonly message: string };
 
 /** Thousands of apps need less. A larger file is a mistake. */
@@ -37,27 +44,40 @@ export function readConfigFile(path: string): ReadFile {
   }
 
   try {
-    return { ok: true, value: parse(format, text) };
+    const read = readers[format](text, path);
+    if (!read.ok) return fault(`is not valid ${format}: ${read.why}`);
+    const { value } = read;
+    return { ok: true, value, isEmpty: isObject(value) && Object.keys(value).length === 0 };
   } catch (error) {
     // A parser that runs out of stack throws a RangeError with a useless message.
     if (error instanceof RangeError) return fault(`is not valid ${format}: nested too deeply`);
-    const found = format === 'JSON' ? jsonFault(text) : parserFault(path, error);
-    return fault(`is not valid ${format}${found}`);
+    throw error;
   }
 }
 
-function parse(format: Format, text: string): unknown {
-  switch (format) {
-    case 'JSON':
-      return JSON.parse(text);
-    case 'YAML':
-      // An empty document, or one of comments only, sets nothing.
-      return Bun.YAML.parse(text) ?? {};
-    case 'TOML':
-      // Turns dates into text: no setting is a date, and a date object would look like an empty group.
-      return JSON.parse(JSON.stringify(Bun.TOML.parse(text)));
-    default:
-      return format satisfies never;
+const readers: Readonly<Record<Format, (text: string, path: string) => ReadText>> = {
+  JSON: readJson,
+  YAML: readYaml,
+  TOML: readToml,
+};
+
+function readJson(text: string): ReadText {
+  const found = findJsonFault(text);
+  if (found === undefined) return { ok: true, value: JSON.parse(text) };
+  const before = text.slice(0, found.offset).split('\n');
+  const column = (before.at(-1)?.length ?? 0) + 1;
+  return { ok: false, why: `line ${before.length}, column ${column}: ${found.why}` };
+}
+
+function readToml(text: string, path: string): ReadText {
+  try {
+    // Turns dates into text: no setting is a date, and a date object would look like an empty group.
+    return { ok: true, value: JSON.parse(JSON.stringify(Bun.TOML.parse(text))) };
+  } catch (error) {
+    if (error instanceof RangeError) throw error;
+    const why = error instanceof Error ? error.message.replace(/^\w+ Parse error: /, '') : '';
+    // The parser quotes text of the file, which may be a secret.
+    return { ok: false, why: `${positionOf(path)}${why.replace(/:? *".*"/s, '')}` };
   }
 }
 
@@ -81,25 +101,10 @@ function reasonOf(error: unknown): string {
   }
 }
 
-function jsonFault(text: string): string {
-  const found = findJsonFault(text);
-  if (found === undefined) return '';
-  const before = text.slice(0, found.offset).split('\n');
-  const column = (before.at(-1)?.length ?? 0) + 1;
-  return `: line ${before.length}, column ${column}: expected ${found.expected}`;
-}
-
 /**
- * Where and why Bun's parser failed. Errors of `Bun.YAML` and `Bun.TOML` have no position. Those of the module
- * loader, which uses the same parsers, do. Loading data executes nothing.
+ * Where Bun's parser failed. Errors of `Bun.TOML` have no position. Those of the module loader, which uses the same
+ * parser, do. Loading data executes nothing.
  */
-function parserFault(path: string, error: unknown): string {
-  const where = positionOf(path);
-  const why = error instanceof Error ? error.message.replace(/^\w+ Parse error: /, '') : '';
-  // The parser quotes text of the file, which may be a secret.
-  return `: ${where}${why.replace(/:? *".*"/s, '')}`;
-}
-
 function positionOf(path: string): string {
   try {
     import.meta.require(resolve(path));
