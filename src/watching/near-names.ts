@@ -1,3 +1,4 @@
+import { FairQueue } from '../runtime/fairness/fair-queue.ts';
 import type { Timers } from '../runtime/ports.ts';
 import type { RecordUpdate, StreamRecord } from './merger.ts';
 
@@ -15,7 +16,7 @@ const ONLY_EXCEPTED = {
     'The sender named its connection as `socket_id`, as `toOthers()` does in Laravel, so that it does not get its own event. Subscribe with another client to see it arrive.',
 };
 
-/** The limit of records that wait for a search. Further ones get no suggestion. */
+/** The limit of records that wait for a search. Beyond it, the newest of the app with the most get no suggestion. */
 const WAITING_MAX = 10;
 
 /** The pause between two searches, which take a few milliseconds. */
@@ -25,10 +26,13 @@ const PAUSE_MS = 200;
 const REMEMBERED_MS = 10_000;
 const REMEMBERED_MAX = 100;
 
-/** Finds out why events had no receivers: which channel was most likely meant. Runs one search at a time. */
+/** Finds out why events had no receivers: which channel was most likely meant. Runs one search at a time, for each app in turn. */
 export class NearNames {
   private readonly options: NearNamesOptions;
-  private readonly waiting: { readonly appId: string; readonly record: StreamRecord }[] = [];
+  private readonly waiting = new FairQueue<StreamRecord>({
+    items: WAITING_MAX,
+    bytes: WAITING_MAX,
+  });
   private readonly remembered = new Map<
     string,
     { readonly near: string | undefined; readonly untilMs: number }
@@ -45,16 +49,18 @@ export class NearNames {
       // A client is often alone in its channel, so client events are left out.
       if (record.kind !== 'api' || record.receivers !== 0) continue;
       if (this.sendRemembered(appId, record)) continue;
-      if (this.waiting.length < WAITING_MAX) this.waiting.push({ appId, record });
+      this.waiting.push(appId, record, { items: 1, bytes: 1 });
     }
-    if (!this.isSearching && this.waiting.length > 0) void this.search();
+    if (!this.isSearching && !this.waiting.isEmpty) void this.search();
   }
 
   private async search(): Promise<void> {
     this.isSearching = true;
     const { timers, find } = this.options;
-    for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
-      const { appId, record } = next;
+    for (;;) {
+      const [next] = this.waiting.take(1);
+      if (next === undefined) break;
+      const { owner: appId, item: record } = next;
       if (this.sendRemembered(appId, record)) continue;
       // If the realtime loop does not answer, there is no suggestion.
       const near = await find(appId, record.channel ?? '').catch(() => undefined);

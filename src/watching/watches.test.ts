@@ -134,6 +134,19 @@ describe('the streams of a server', () => {
     expect(searched).not.toContain('news');
   });
 
+  it('show it for an event of each app in turn, however many names another one makes up', async () => {
+    const { time, server } = stage();
+    const { watches, searched, starts } = server('a');
+    starts({ appId: 'flood' });
+    starts();
+    const records = Array.from({ length: 40 }, (_, n) => api(`void${n}`, 0, `${n}`));
+    watches.receive([tick({ appId: 'flood', records })]);
+    await time.advance(200);
+    watches.receive([tick({ records: [api('order', 0)] })]);
+    await time.advance(1000);
+    expect(searched).toContain('order');
+  });
+
   it('report that the only subscriber was excepted, and name no other channel then', async () => {
     const { time, server } = stage();
     const { watches, starts } = server('a');

@@ -11,6 +11,12 @@ interface Batch {
   readonly updates: readonly { readonly n: number }[];
 }
 
+/** A user as a proxy names it. */
+export interface ProxiedUser {
+  readonly name: string;
+  readonly groups: string;
+}
+
 /** A reader of the live stream of an app or a push instance. */
 export class LiveStream implements AsyncDisposable {
   /** All records so far, completed by later events. */
@@ -41,10 +47,22 @@ export class LiveStream implements AsyncDisposable {
     return LiveStream.openAt(server, `/instances/${id}/stream${query}`);
   }
 
-  private static async openAt(server: AdminServer, path: string): Promise<LiveStream> {
+  /** Opens the stream of an app as a user whom a proxy of this machine names. */
+  static ofUser(server: AdminServer, appId: string, user: ProxiedUser): Promise<LiveStream> {
+    return LiveStream.openAt(server, `/apps/${appId}/stream`, {
+      'remote-user': user.name,
+      'remote-groups': user.groups,
+    });
+  }
+
+  private static async openAt(
+    server: AdminServer,
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<LiveStream> {
     const client = new AbortController();
     const response = await fetch(`http://127.0.0.1:${server.adminPort}/api/v1${path}`, {
-      headers: { authorization: `Bearer ${server.adminPassword}` },
+      headers: { authorization: `Bearer ${server.adminPassword}`, ...headers },
       signal: client.signal,
     });
     if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
