@@ -10,6 +10,7 @@ import type {
   PublishUnderWay,
   RetryCursor,
 } from '../../src/push/model/delivery.ts';
+import { TOO_MANY_FOR_DEVICE } from '../../src/push/model/device-pause.ts';
 import type {
   AddedPage,
   PlanEnd,
@@ -24,6 +25,7 @@ import {
   roundRobin,
 } from '../../src/stores/push/jobs/fair-claims.ts';
 import type { MemoryDevices } from './devices.ts';
+import { endWaiting, spacedOut } from './paused-devices.ts';
 import type { Claimable, Fate, KeptPage, KeptPublish, MemoryPublishes } from './publishes.ts';
 import {
   afterwards,
@@ -56,6 +58,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
   constructor(publishes: MemoryPublishes, devices: MemoryDevices) {
     this.publishes = publishes;
     this.devices = devices;
+    devices.onNewToken = (device, nowMs) => endWaiting(publishes, device, nowMs);
   }
 
   async claimPlans({
@@ -197,7 +200,8 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     this.changeDevices(results, nowMs);
     const kept = this.publishes.byNumber(job.publish.number);
     if (kept === undefined) return 'stale';
-    const byDevice = new Map(results.map((result) => [result.device, result]));
+    const spaced = spacedOut(this.publishes, kept, results, nowMs);
+    const byDevice = new Map(spaced.map((result) => [result.device, result]));
     const settled = { server: this.server, results: byDevice, nowMs };
     const page = job.what === 'page' ? kept.pages.find(({ number }) => number === job.page) : null;
     const fresh = results.filter(({ device }) => page?.fates.has(device) !== true);
@@ -220,7 +224,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     const page = kept?.pages.find(({ number }) => number === job.page);
     if (kept === undefined || !isClaimedBy(page, this.server)) return 'stale';
     const fresh = results.filter(({ device }) => !page.fates.has(device));
-    for (const result of fresh) {
+    for (const result of spacedOut(this.publishes, kept, fresh, nowMs)) {
       const { platform } = result;
       page.fates.set(result.device, fateOf(kept, { platform, result, attempt: 1, nowMs }));
     }
@@ -302,11 +306,13 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
 
   private changeDevices(results: readonly DeviceResult[], nowMs: number): void {
     for (const result of results) {
-      if (result.what === 'accepted' && result.firstToken !== undefined) {
-        this.devices.accept(result.device, result.firstToken, nowMs);
-      }
-      if (result.what !== 'pruned') continue;
-      this.devices.prune(result, nowMs);
+      if (result.what === 'accepted') {
+        if (result.firstToken !== undefined) {
+          this.devices.accept(result.device, result.firstToken, nowMs);
+        }
+        if (result.endsPause) this.devices.endPause(result.device);
+      } else if (result.what === 'pruned') this.devices.prune(result, nowMs);
+      else if (result.pause !== undefined) this.devices.pause(result.device, result.pause);
     }
   }
 
@@ -397,7 +403,11 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
       {
         what: 'retries',
         platform: first.fate.platform,
-        retries: ordered.map(({ device, fate }) => ({ device, attempts: fate.attempts })),
+        retries: ordered.map(({ device, fate: { attempts, reason } }) => ({
+          device,
+          attempts,
+          endedFor: reason === TOO_MANY_FOR_DEVICE ? reason : undefined,
+        })),
         publish: underWay(first.kept),
         devices: ordered.map(({ device }) => device),
         claimedUntilMs: untilMs,

@@ -24,6 +24,7 @@ import type {
   NewDevice,
   Recipient,
 } from '../../src/push/model/device.ts';
+import type { DevicePause, NewDevicePause } from '../../src/push/model/device-pause.ts';
 import { StoreLost } from '../../src/push/store-faults.ts';
 import type { InstanceCounts } from '../../src/stores/push/devices/instance-counts.ts';
 
@@ -39,6 +40,7 @@ export interface KeptDevice {
   seenAtMs: number;
   /** When a gateway accepted its token for the first time; `undefined`: never. */
   acceptedAtMs: number | undefined;
+  pause: DevicePause | undefined;
 }
 
 /** What is stored of a device with a dead token. */
@@ -55,6 +57,8 @@ export class MemoryDevices implements DeviceStore {
   private readonly devices = new Map<DeviceId, KeptDevice>();
   private readonly idByNumber = new Map<number, DeviceId>();
   private readonly tombstones = new Map<DeviceId, Tombstone>();
+  /** Called when a device has another token. */
+  onNewToken: (device: number, nowMs: number) => void = () => undefined;
   private instancesMade = 0;
   private devicesMade = 0;
 
@@ -84,6 +88,20 @@ export class MemoryDevices implements DeviceStore {
   acceptById(id: DeviceId, token: string, nowMs: number): void {
     const device = this.devices.get(id);
     if (device?.token.token === token) device.acceptedAtMs ??= nowMs;
+  }
+
+  /** Keeps a pause, if the device still has the token and no longer pause. */
+  pause(number: number, { token, ...pause }: NewDevicePause): void {
+    for (const device of this.devices.values()) {
+      if (device.number !== number || device.token.token !== token) continue;
+      if (pause.untilMs > (device.pause?.untilMs ?? 0)) device.pause = pause;
+    }
+  }
+
+  endPause(number: number): void {
+    for (const device of this.devices.values()) {
+      if (device.number === number) device.pause = undefined;
+    }
   }
 
   /** Deletes a device that still has this token and was not seen since, and stores the reason. */
@@ -158,6 +176,7 @@ export class MemoryDevices implements DeviceStore {
       userId: undefined,
       seenAtMs: nowMs,
       acceptedAtMs: undefined,
+      pause: undefined,
     });
     return { id: device.id, interests: [], isNew: true };
   }
@@ -190,6 +209,8 @@ export class MemoryDevices implements DeviceStore {
     this.removeHolders(instance, identity, device);
     device.token = { token, identity };
     device.acceptedAtMs = undefined;
+    device.pause = undefined;
+    this.onNewToken(device.number, nowMs);
     return true;
   }
 
@@ -314,7 +335,7 @@ export class MemoryAudience implements AudienceSource {
     return numbers
       .toSorted((a, b) => a - b)
       .flatMap((number) => this.devices.byNumber(instance, number) ?? [])
-      .map(({ number, registered, token, userId, seenAtMs, acceptedAtMs }) => ({
+      .map(({ number, registered, token, userId, seenAtMs, acceptedAtMs, pause }) => ({
         number,
         id: registered.id,
         platform: registered.platform,
@@ -323,6 +344,7 @@ export class MemoryAudience implements AudienceSource {
         userId,
         seenAtMs,
         isTrusted: acceptedAtMs !== undefined,
+        pause,
       }));
   }
 }

@@ -203,6 +203,10 @@ export class Deliverer {
     return events;
   }
 
+  clockSetBack(byMs: number): void {
+    for (const dispatcher of this.dispatchers.values()) dispatcher.pauses.clockSetBack(byMs);
+  }
+
   /** Makes the dispatchers use replaced gateways. */
   useGateways(): void {
     for (const dispatcher of this.dispatchers.values()) {

@@ -150,14 +150,10 @@ describe('a hostile device', () => {
   it('gets only the connection share of untrusted devices once it is known', async () => {
     await hostileDevices('web', 20, tryAgain('device'));
     await honest('web');
-    const pipeline = start();
+    start();
     await scene.publish(instance);
     await seconds(60);
-    const sent = scene.sends.length;
-    await scene.publish(instance, undefined, HOSTILE);
-    pipeline.wake();
-    await seconds(1);
-    const later = scene.sends.slice(sent);
+    const later = scene.sends.filter(({ atMs }) => atMs > 5_000);
     expect(later.length).toBeGreaterThanOrEqual(20);
     expect(later.filter(({ isTrusted }) => isTrusted)).toEqual([]);
   });

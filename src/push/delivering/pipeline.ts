@@ -273,6 +273,7 @@ export class Pipeline {
   /** Adjusts the store's times, and in the same commit extends the claims that this ends. */
   private async clockSetBack(nowMs: number, beforeMs: number): Promise<void> {
     const { store } = this.ports;
+    this.deliverer.clockSetBack(beforeMs - nowMs);
     await this.access.insist(() =>
       Promise.all([store.clockSetBack(nowMs, beforeMs), this.extendClaims()]),
     );

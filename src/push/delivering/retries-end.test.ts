@@ -19,9 +19,9 @@ describe('the time for retries', () => {
     const id = await scene.publish(instance);
     scene.answer = ({ device }) => (device === dead ? tryAgain('gateway') : accepted);
     scene.start();
-    await minutes(59);
+    await minutes(30);
     expect(await scene.counts(id)).toMatchObject({ state: 'delivering', retrying: 1 });
-    await minutes(2);
+    await minutes(31);
     expect(await scene.counts(id)).toEqual({
       state: 'finished',
       planned: 4,

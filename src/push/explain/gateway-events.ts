@@ -2,6 +2,7 @@ import { GAVE_WAY } from '../backlog-store.ts';
 import { RETRIES_ENDED } from '../delivering/routes/lifetime.ts';
 import type { DeviceEvent, DeviceStory } from '../model/delivery.ts';
 import type { Platform } from '../model/device.ts';
+import { TOO_MANY_FOR_DEVICE } from '../model/device-pause.ts';
 import { adviceOn } from './advice.ts';
 import { type TimelineEvent, timeText } from './timeline.ts';
 
@@ -17,6 +18,9 @@ const onTheDevice: Readonly<Record<Platform, string>> = {
   fcm: 'The device has not reported it. Check the device: is it on and online? Are notifications allowed for the app? Was the app force-stopped in the settings, or restricted to save battery? A notification with only `data` shows nothing by itself.',
   web: 'The browser has not reported it. Check the browser: is it running and online? Are notifications allowed for the site, and for the browser by the system? Is the service worker of the SDK active?',
 };
+
+/** Reasons that end a notification before its time to live does. */
+const ENDED: readonly string[] = [RETRIES_ENDED, GAVE_WAY, TOO_MANY_FOR_DEVICE];
 
 const NOTHING_SHOWN =
   'If nothing was shown: an app in the foreground or a site with the focus may show nothing, the system may not allow notifications, and a notification with only `data` shows nothing by itself.';
@@ -59,8 +63,8 @@ export function gatewayEvent(event: DeviceEvent, story: DeviceStory, nowMs: numb
       const { why, advice } = advise();
       const after =
         attempts === 0 ? ' before the first attempt' : ` after ${attemptsText(attempts)}`;
-      // Neither is about its time to live.
-      if (reason === RETRIES_ENDED || reason === GAVE_WAY) {
+      // None of them is about its time to live.
+      if (ENDED.includes(reason)) {
         return { atMs, what: 'expired', detail: `Given up${after}: ${why}.`, advice };
       }
       return {

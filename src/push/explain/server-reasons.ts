@@ -9,6 +9,16 @@ export const serverReasons: ReasonMeanings = {
     advice:
       'Give the publish a longer `time_to_live` (fcm, web) or a later `expiration` (apns). If many devices are late, look for paused gateways in the log.',
   },
+  'device-paused': {
+    why: 'its gateway wants nothing sent to this device for now, or fails for it while others are accepted',
+    advice:
+      'Nothing, if it is accepted later: what waits is then sent. If it fails for days, the app is probably gone from the device.',
+    hasCause: true,
+  },
+  'too-many-for-device': {
+    why: 'more than 100 newer publishes waited for this device, whose gateway accepts nothing for it',
+    advice: 'Publish less often to devices that fail, or give publishes a shorter `time_to_live`.',
+  },
   'retries-ended': {
     why: 'the instance does not try a notification for longer, see `limits.retryHours`',
     advice: 'Publish it again if it still matters.',

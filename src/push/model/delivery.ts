@@ -1,4 +1,5 @@
 import type { Platform } from './device.ts';
+import type { NewDevicePause } from './device-pause.ts';
 import type { StoredLiveUser } from './live.ts';
 import type { PublishId, PublishTarget } from './publish.ts';
 
@@ -82,6 +83,8 @@ export interface DueRetry {
   readonly device: number;
   /** Attempts made so far. */
   readonly attempts: number;
+  /** The reason for which it is not tried any more. */
+  readonly endedFor?: string | undefined;
 }
 
 /** Selects the retries of an instance and platform that wait for the same reason. */
@@ -114,15 +117,20 @@ export type DeviceResult =
       readonly userId: string | undefined;
       /** The accepted token, if no gateway had accepted it before; its device is then marked. */
       readonly firstToken?: string;
+      /** Whether the pause of the device is over, which is in the store. */
+      readonly endsPause?: true;
     }
   | {
       readonly what: 'retry';
       readonly device: number;
       readonly platform: Platform;
       readonly attempts: number;
+      /** For `DEVICE_PAUSED` later, if older publishes wait for the device. */
       readonly dueAtMs: number;
       readonly reason: string;
       readonly words: string;
+      /** The pause that begins with this result. */
+      readonly pause?: NewDevicePause | undefined;
     }
   | {
       readonly what: 'failed' | 'expired';
@@ -132,6 +140,7 @@ export type DeviceResult =
       readonly attempts: number;
       readonly reason: string;
       readonly words: string;
+      readonly pause?: NewDevicePause | undefined;
     }
   /** The token is dead: the device is deleted, unless it has another token by now. */
   | {

@@ -1,4 +1,5 @@
 import type { Branded } from '../../runtime/branded.ts';
+import type { DevicePause } from './device-pause.ts';
 
 /** The platform by which a device is reached. */
 export type Platform = 'apns' | 'fcm' | 'web';
@@ -54,4 +55,6 @@ export interface Recipient {
    * answers for an untrusted one are no evidence about others.
    */
   readonly isTrusted: boolean;
+  /** Its pause in the store, which may be over. */
+  readonly pause?: DevicePause | undefined;
 }

@@ -432,6 +432,15 @@ export const migrations: readonly (readonly string[])[] = [
     `CREATE INDEX publishes_unfinished_by_age ON publishes (instance, number, body_bytes, finished_at)
       WHERE finished_at IS NULL`,
   ],
+  [
+    // The pause of a device that fails while others are accepted. NULL: it has none.
+    'ALTER TABLE devices ADD COLUMN paused_until BIGINT',
+    'ALTER TABLE devices ADD COLUMN failures INTEGER NOT NULL DEFAULT 0',
+    'ALTER TABLE devices ADD COLUMN failing_since BIGINT',
+    // Only what waits for such a pause, so that other retries pay nothing for it.
+    `CREATE INDEX publish_devices_paused ON publish_devices (device, publish)
+      WHERE reason = 'device-paused' AND ready_at IS NOT NULL`,
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

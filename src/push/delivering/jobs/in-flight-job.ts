@@ -1,4 +1,4 @@
-import type { DeviceResult, Job, PublishUnderWay } from '../../model/delivery.ts';
+import type { DeviceResult, DueRetry, Job, PublishUnderWay } from '../../model/delivery.ts';
 import type { Platform, Recipient } from '../../model/device.ts';
 import { noTaps, type PushTaps } from '../../watching/push-tap.ts';
 import { readStoredPublish, type StoredPublish } from '../stored-publish.ts';
@@ -41,7 +41,7 @@ export class InFlightJob {
   storing: Promise<void> | undefined;
   private stored = 0;
   private places: ReadonlyMap<number, number> | undefined;
-  private readonly attempts: ReadonlyMap<number, number> | undefined;
+  private readonly retries: ReadonlyMap<number, DueRetry> | undefined;
   private readonly onUnstored: (job: InFlightJob) => void;
   private readPublish: { readonly value: StoredPublish | undefined } | undefined;
 
@@ -64,10 +64,10 @@ export class InFlightJob {
     this.onUnstored = onUnstored;
     this.taps = taps;
     this.readPublish = value && { value };
-    this.attempts =
+    this.retries =
       claim.what === 'page'
         ? undefined
-        : new Map(claim.retries.map(({ device, attempts }) => [device, attempts]));
+        : new Map(claim.retries.map((retry) => [retry.device, retry]));
   }
 
   get publish(): PublishUnderWay {
@@ -114,7 +114,12 @@ export class InFlightJob {
 
   /** Attempts before this job. */
   attemptsOf({ number }: Recipient): number {
-    return this.attempts?.get(number) ?? 0;
+    return this.retries?.get(number)?.attempts ?? 0;
+  }
+
+  /** The reason for which a device is not tried any more, if there is one. */
+  endedFor({ number }: Recipient): string | undefined {
+    return this.retries?.get(number)?.endedFor;
   }
 
   private forget(device: number): void {

@@ -1,5 +1,7 @@
 import type { Outcome } from '../../gateway.ts';
+import { DEVICE_PAUSED, type DevicePause, type NewDevicePause } from '../../model/device-pause.ts';
 import { backOffMs } from './back-off.ts';
+import type { Paused, PauseNow } from './devices/device-pauses.ts';
 import { expiredOf, type Lifetime } from './lifetime.ts';
 
 /** Where the same credential was accepted for other devices. If it was, a failure is probably the device's own. */
@@ -25,23 +27,31 @@ export interface Attempt {
   /** Whether the device registered with a key that it chose, as browsers do. Otherwise one credential serves all. */
   readonly isBoundToKey: boolean;
   readonly others: OthersAccepted;
+  /** The last pause of the device before this attempt. */
+  readonly lastPause?: DevicePause | undefined;
+  /** The pause that begins with this attempt. */
+  readonly pause?: Paused | undefined;
   /** From 0 to 1, 1 excluded. */
   readonly random: () => number;
 }
 
 /** What follows for a device from the outcome of an attempt. */
 export type After =
-  | { readonly what: 'accepted' }
+  | { readonly what: 'accepted'; readonly endsPause?: true }
   | {
       readonly what: 'retry';
       readonly dueAtMs: number;
       readonly reason: string;
       readonly words: string;
+      /** Why the attempt failed, if `reason` is the pause that follows. */
+      readonly failure?: string;
+      readonly pause?: NewDevicePause | undefined;
     }
   | {
       readonly what: 'failed' | 'expired' | 'pruned';
       readonly reason: string;
       readonly words: string;
+      readonly pause?: NewDevicePause | undefined;
     };
 
 /** The reason of a device whose token died before the device registered with it. */
@@ -64,6 +74,9 @@ const ATTEMPTS_OF_NEVER_ACCEPTED: Readonly<Record<OthersAccepted, number>> = {
   none: Number.POSITIVE_INFINITY,
 };
 
+/** The same in other cases, from its first failure on, because the pauses of a device grow. */
+const HOPELESS_MS = 2 * 3_600_000;
+
 const ACCEPTED: After = { what: 'accepted' };
 
 /** Decides what follows from the outcome of an attempt. Source: push protocol, §8. */
@@ -73,10 +86,14 @@ export function afterOutcome(outcome: Outcome, attempt: Attempt): After {
       return ACCEPTED;
     case 'try-again': {
       const { reason, afterMs } = outcome;
-      const { wasAccepted, others, attempts } = attempt;
-      return !wasAccepted && attempts >= ATTEMPTS_OF_NEVER_ACCEPTED[others]
-        ? { what: 'failed', reason, words: '' }
-        : tryAgain(attempt, reason, '', afterMs);
+      const { wasAccepted, others, attempts, pause = attempt.lastPause } = attempt;
+      const isEnough = attempts >= ATTEMPTS_OF_NEVER_ACCEPTED[others];
+      if (!wasAccepted && (isEnough || (pause !== undefined && isHopeless(pause, attempt)))) {
+        return { what: 'failed', reason, words: '', pause: attempt.pause?.toStore };
+      }
+      return attempt.pause === undefined
+        ? tryAgain(attempt, reason, '', afterMs)
+        : afterFailureAlone(attempt.pause, attempt, reason);
     }
     case 'token-gone': {
       const { reason, sinceMs } = outcome;
@@ -97,6 +114,54 @@ export function afterOutcome(outcome: Outcome, attempt: Attempt): After {
     default:
       return outcome satisfies never;
   }
+}
+
+/**
+ * Whether a device that was never accepted has failed alone for long enough. Attempts for all publishes count: each of them
+ * would wait long for its own.
+ */
+function isHopeless(
+  { failures, sinceMs }: DevicePause,
+  { others, nowMs }: Pick<Attempt, 'others' | 'nowMs'>,
+): boolean {
+  if (failures < ATTEMPTS_OF_NEVER_ACCEPTED.here) return false;
+  return others === 'here' || nowMs - sinceMs >= HOPELESS_MS;
+}
+
+/** Decides what follows for a device whose pause begins. */
+function afterFailureAlone(pause: Paused, attempt: Attempt, reason: string): After {
+  const { lifetime } = attempt;
+  const begun = { pause: pause.toStore };
+  return pause.untilMs < lifetime.endsAtMs
+    ? {
+        what: 'retry',
+        dueAtMs: pause.untilMs,
+        reason: DEVICE_PAUSED,
+        words: reason,
+        failure: reason,
+        ...begun,
+      }
+    : { ...expiredOf(lifetime, { reason, words: '' }), ...begun };
+}
+
+/**
+ * Decides what follows for a device that is in a pause, and is not sent to. One that was never accepted, and has failed as
+ * often as it may, gets nothing: publishes would stay unfinished for it.
+ */
+export function afterPause(
+  pause: PauseNow,
+  attempt: Pick<Attempt, 'attempts' | 'wasAccepted' | 'lifetime' | 'others' | 'nowMs'>,
+): Exclude<After, { readonly what: 'accepted' }> {
+  const { reason } = pause;
+  const { attempts, wasAccepted, lifetime } = attempt;
+  if (!wasAccepted && isHopeless(pause, attempt)) {
+    return { what: 'failed', reason: DEVICE_PAUSED, words: reason };
+  }
+  const endsAtMs = attempts === 0 ? lifetime.firstTryUntilMs : lifetime.endsAtMs;
+  const why = { reason: DEVICE_PAUSED, words: reason };
+  return pause.untilMs < endsAtMs
+    ? { what: 'retry', dueAtMs: pause.untilMs, ...why }
+    : expiredOf(lifetime, why);
 }
 
 /**

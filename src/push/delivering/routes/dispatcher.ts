@@ -6,14 +6,22 @@ import type { InFlightJob } from '../jobs/in-flight-job.ts';
 import { type DeliveryLimits, IDLE_MS } from '../limits.ts';
 import type { CircuitEvent, OpenCircuit, PipelineNotices } from '../ports.ts';
 import type { SteadyClock } from '../steady-clock.ts';
-import { type After, afterOutcome, type OthersAccepted } from './after-outcome.ts';
+import { type After, afterOutcome, afterPause, type OthersAccepted } from './after-outcome.ts';
 import type { Ticket } from './circuit/circuit-breaker.ts';
+import { circuitEventOf, openCircuitOf } from './circuit-events.ts';
+import { DevicePauses, type PauseTicket } from './devices/device-pauses.ts';
 import { settleDevice } from './devices/device-result.ts';
 import { returnLater } from './devices/returning-devices.ts';
 import { TrustedDevices } from './devices/trusted-devices.ts';
 import { endpointOrigin } from './endpoint-origin.ts';
 import { expiredOf } from './lifetime.ts';
-import { isOfConnection, isOfGateway, waitsForCircuit } from './outcome-kinds.ts';
+import {
+  FAULT,
+  isOfConnection,
+  isOfDeviceAlone,
+  isOfGateway,
+  waitsForCircuit,
+} from './outcome-kinds.ts';
 import { type AnyGateway, PreparedPublish } from './prepared-publish.ts';
 import { type Route, Slice, type SliceOptions } from './route.ts';
 import { RouteTable } from './route-table.ts';
@@ -54,10 +62,8 @@ export interface DispatcherOptions {
  */
 const BOUND_TO_KEY: ReadonlySet<Platform> = new Set(['web']);
 
-/** A circuit that is open for less than this is not reported: an acceptance that was in flight has closed it. */
-const REPORT_MS = 1_000;
-
 const ACCEPTED: After = { what: 'accepted' };
+const ACCEPTED_AGAIN: After = { what: 'accepted', endsPause: true };
 
 /** One send, up to its outcome. */
 interface Send {
@@ -65,17 +71,10 @@ interface Send {
   readonly place: number;
   readonly recipient: Recipient;
   readonly ticket: Ticket;
+  readonly pauseTicket: PauseTicket;
   /** It began while the circuit was open. */
   readonly isProbe: boolean;
 }
-
-/** The outcome of a send that failed inside this server. */
-const FAULT: Outcome = {
-  result: 'try-again',
-  reason: 'fault',
-  afterMs: undefined,
-  scope: 'device',
-};
 
 /**
  * Sends to the devices of one platform of one instance. Dispatchers do not wait for each other, and within one, no push
@@ -84,6 +83,7 @@ const FAULT: Outcome = {
 export class Dispatcher {
   readonly instance: number;
   readonly platform: Platform;
+  readonly pauses: DevicePauses;
   private usedAtMs: number;
   private readonly options: DispatcherOptions;
   private gateway: AnyGateway;
@@ -110,6 +110,7 @@ export class Dispatcher {
     this.instance = options.instance;
     this.platform = options.gateway.platform;
     this.usedAtMs = options.clock.now();
+    this.pauses = new DevicePauses(options.random);
     this.routes = new RouteTable({
       rate: options.rate,
       random: options.random,
@@ -126,7 +127,8 @@ export class Dispatcher {
 
   /** Whether it can be removed without losing what it has learned. */
   isIdle(): boolean {
-    const idleMs = this.options.clock.now() - this.usedAtMs;
+    const { clock, timers } = this.options;
+    const idleMs = Math.min(clock.now() - this.usedAtMs, timers.now() - this.pauses.lastUntilMs);
     return this.inFlight === 0 && this.prepared.size === 0 && idleMs > IDLE_MS;
   }
 
@@ -140,7 +142,7 @@ export class Dispatcher {
   }
 
   openCircuits(): readonly OpenCircuit[] {
-    return this.routes.all.flatMap((route) => this.openCircuitOf(route) ?? []);
+    return this.routes.all.flatMap((route) => openCircuitOf(this, route) ?? []);
   }
 
   /** Adds the devices at some places of a job, and returns them in slices. `start` sends to them. */
@@ -189,7 +191,7 @@ export class Dispatcher {
     for (const route of this.routes.all) {
       route.trusted.measure();
       route.untrusted.measure();
-      const event = this.circuitEventOf(route, nowMs);
+      const event = circuitEventOf(this, route, nowMs);
       if (event !== undefined) events.push(event);
     }
     this.returnJammed();
@@ -317,8 +319,10 @@ export class Dispatcher {
       const place = slice.take(nowMs, this.options.random());
       const recipient = job.recipients[place];
       if (recipient === undefined || this.isOver(slice, recipient, wallMs)) continue;
+      if (this.isPaused(slice, recipient, wallMs)) continue;
 
       const ticket = route.begin(isTrusted, nowMs);
+      const pauseTicket = this.pauses.begin(recipient, wallMs);
       this.countInFlight(slice, 1);
       job.movedAtMs = nowMs;
       let outcome: Outcome;
@@ -333,7 +337,7 @@ export class Dispatcher {
       }
       this.countInFlight(slice, -1);
       slice.queue.outcomes++;
-      this.learn({ slice, place, recipient, ticket, isProbe }, outcome);
+      this.learn({ slice, place, recipient, ticket, pauseTicket, isProbe }, outcome);
     }
     this.setAlarm();
   }
@@ -354,6 +358,11 @@ export class Dispatcher {
   private isOver({ job, prepared }: Slice, recipient: Recipient, wallMs: number): boolean {
     const attempts = job.attemptsOf(recipient);
     const { lifetime } = prepared;
+    const endedFor = job.endedFor(recipient);
+    if (endedFor !== undefined) {
+      this.settle(job, recipient, attempts, { what: 'expired', reason: endedFor, words: '' });
+      return true;
+    }
     if (wallMs >= (attempts === 0 ? lifetime.firstTryUntilMs : lifetime.endsAtMs)) {
       this.settle(job, recipient, attempts, expiredOf(lifetime));
       return true;
@@ -363,8 +372,23 @@ export class Dispatcher {
     return true;
   }
 
+  /** Returns a device to the store that is in a pause, and returns whether it is. */
+  private isPaused({ job, lifetime, route }: Slice, recipient: Recipient, wallMs: number): boolean {
+    const pause = this.pauses.of(recipient, wallMs);
+    if (pause === undefined) return false;
+    const attempts = job.attemptsOf(recipient);
+    const wasAccepted = this.trusted.wasAccepted(recipient);
+    const others = this.othersAccepted(route, recipient.number, this.options.clock.at(wallMs));
+    const after = afterPause(pause, { attempts, wasAccepted, lifetime, others, nowMs: wallMs });
+    // A device that waits is counted with its attempt.
+    if (after.what !== 'retry') this.options.counts[after.what]++;
+    settleDevice(job, recipient, attempts, after);
+    if (job.inFlight === 0) this.options.onIdle(job);
+    return true;
+  }
+
   private learn(send: Send, outcome: Outcome): void {
-    const { slice, recipient, ticket } = send;
+    const { slice, recipient, ticket, pauseTicket } = send;
     const { route, job, prepared } = slice;
     const wallMs = this.options.timers.now();
     const nowMs = this.options.clock.at(wallMs);
@@ -384,18 +408,21 @@ export class Dispatcher {
     }
     if (outcome.result === 'accepted') {
       this.options.last.acceptedAtMs = wallMs;
+      route.acceptedAtMs = wallMs;
       this.hasAccepted = true;
       this.trusted.add(recipient);
-      if (!job.isClosed) this.settle(job, recipient, 0, ACCEPTED);
-    } else if (!job.isClosed) {
-      this.retryOrSettle(send, outcome, isTrusted);
+      const endsPause = this.pauses.accepted(recipient, pauseTicket, wallMs);
+      if (!job.isClosed) this.settle(job, recipient, 0, endsPause ? ACCEPTED_AGAIN : ACCEPTED);
+    } else {
+      this.pauses.ended(recipient, pauseTicket, wallMs);
+      if (!job.isClosed) this.retryOrSettle(send, outcome, isTrusted);
     }
     if (change === 'closed') this.start();
   }
 
   /** Decides what follows for a device that was not accepted. */
   private retryOrSettle(
-    { slice, place, recipient, isProbe }: Send,
+    { slice, place, recipient, isProbe, pauseTicket: ticket }: Send,
     outcome: Exclude<Outcome, { readonly result: 'accepted' }>,
     isTrusted: boolean,
   ): void {
@@ -403,6 +430,22 @@ export class Dispatcher {
     const wallMs = this.options.timers.now();
     const nowMs = this.options.clock.at(wallMs);
     const attempts = job.attemptsOf(recipient) + 1;
+    const others = this.othersAccepted(route, recipient.number, nowMs);
+    // While the circuit is open, a device keeps waiting with the rest of its page and needs no row of its own. An
+    // untrusted device that was a probe makes room for the next one.
+    const mayWait = isTrusted || !isProbe || isOfConnection(outcome);
+    const mustWait = mayWait && waitsForCircuit(outcome, route);
+    const last = this.pauses.last(recipient, wallMs);
+    const pause =
+      !mustWait && isOfDeviceAlone(outcome, route, { others, last })
+        ? this.pauses.failed(recipient, {
+            ticket,
+            wallMs,
+            askedMs: outcome.afterMs,
+            reason: outcome.reason,
+            acceptedAtMs: route.acceptedAtMs,
+          })
+        : undefined;
     const after = afterOutcome(outcome, {
       attempts,
       nowMs: wallMs,
@@ -410,13 +453,12 @@ export class Dispatcher {
       seenAtMs: recipient.seenAtMs,
       wasAccepted: this.trusted.wasAccepted(recipient),
       isBoundToKey: BOUND_TO_KEY.has(this.platform),
-      others: this.othersAccepted(route, recipient.number, nowMs),
+      others,
+      lastPause: last,
+      pause,
       random: this.options.random,
     });
-    // While the circuit is open, a device keeps waiting with the rest of its page and needs no row of its own. An
-    // untrusted device that was a probe makes room for the next one.
-    const mayWait = isTrusted || !isProbe || isOfConnection(outcome);
-    if (after.what === 'retry' && mayWait && waitsForCircuit(outcome, route)) {
+    if (after.what === 'retry' && mustWait) {
       slice.putBack(place, nowMs);
       if (job.inFlight === 0) this.options.onIdle(job);
     } else {
@@ -430,29 +472,10 @@ export class Dispatcher {
     return this.hasAccepted ? 'somewhere' : 'none';
   }
 
-  private circuitEventOf(route: Route, nowMs: number): CircuitEvent | undefined {
-    const before = route.reported;
-    const circuit = this.openCircuitOf(route);
-    if (circuit === undefined) {
-      route.reported = undefined;
-      return before && { what: 'closed', circuit: before };
-    }
-    if (route.circuit.openForMs(nowMs) < REPORT_MS) return undefined;
-    route.reported = circuit;
-    return before === undefined ? { what: 'opened', circuit } : undefined;
-  }
-
   private settle(job: InFlightJob, recipient: Recipient, attempts: number, after: After): void {
     this.options.counts[after.what]++;
     settleDevice(job, recipient, attempts, after);
     if (job.inFlight === 0) this.options.onIdle(job);
-  }
-
-  private openCircuitOf(route: Route): OpenCircuit | undefined {
-    const { fault } = route.circuit;
-    const { instance, platform } = this;
-    const { origin, openedAtMs: sinceMs } = route;
-    return fault && { instance, platform, origin, sinceMs, ...fault };
   }
 
   /** Continues when a circuit lets a probe through, or a rate allows more. */

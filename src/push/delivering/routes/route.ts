@@ -58,8 +58,9 @@ export class Route {
   readonly trusted: DeviceQueue<Slice>;
   readonly untrusted: DeviceQueue<Slice>;
   usedAtMs: number;
-  /** When the circuit opened last, by the system's clock. */
+  /** When the circuit opened last, and when a device was accepted last, by the system's clock; 0: never. */
   openedAtMs = 0;
+  acceptedAtMs = 0;
   /** The open circuit that was reported last, until its end is, too. */
   reported: OpenCircuit | undefined;
   private readonly isShared: boolean;

@@ -3,6 +3,7 @@ import type { AudienceSource, NumberRange } from '../../../push/audience-source.
 import type { DeviceId, Platform, Recipient } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
+import { type PauseColumns, pauseOf } from './device-pauses.ts';
 
 /** Rows read in one turn of the event loop, which takes about 1 ms. */
 const TURN_ROWS = 500;
@@ -10,7 +11,7 @@ const TURN_ROWS = 500;
 /** The cost of a statement without rows, in rows. */
 const STATEMENT_ROWS = 25;
 
-interface RecipientRow {
+interface RecipientRow extends PauseColumns {
   readonly number: BigInteger;
   readonly id: DeviceId;
   readonly platform: Platform;
@@ -55,7 +56,7 @@ export class StoredAudience implements AudienceSource {
     const rows = await this.inLine<RecipientRow>(
       (read) => read`
         SELECT number, id, platform, token, bundle_id, user_id, seen_at,
-          accepted_at
+          accepted_at, paused_until, failures, failing_since
         FROM devices WHERE ${isAmong(read, 'number', numbers)} AND +instance = ${instance}
         ORDER BY number`,
     );
@@ -93,5 +94,6 @@ function recipientOf(row: RecipientRow): Recipient {
     userId: row.user_id ?? undefined,
     seenAtMs: Number(row.seen_at),
     isTrusted: row.accepted_at !== null,
+    pause: pauseOf(row),
   };
 }

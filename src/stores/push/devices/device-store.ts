@@ -21,6 +21,7 @@ import type { Database } from '../../database/database.ts';
 import { exclusively, lockRows } from '../../database/dialect.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
+import { endWaiting } from '../jobs/paused-devices.ts';
 import {
   afterRemoval,
   type DeletedRow,
@@ -116,8 +117,10 @@ export class StoredDevices implements DeviceStore {
       // The new token has not been accepted yet.
       await sql`
         UPDATE devices
-        SET token = ${token}, token_identity = ${identity}, seen_at = ${nowMs}, accepted_at = NULL
+        SET token = ${token}, token_identity = ${identity}, seen_at = ${nowMs}, accepted_at = NULL,
+          paused_until = NULL, failures = 0, failing_since = NULL
         WHERE number = ${number}`;
+      await endWaiting(sql, number, nowMs);
       if (device.isAccepted) count(later, { instance, accepted: -1 });
     });
     return set !== undefined;

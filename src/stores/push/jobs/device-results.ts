@@ -4,6 +4,7 @@ import type { Platform } from '../../../push/model/device.ts';
 import { inPieces } from '../../database/rows.ts';
 import type { LockedPublish } from '../publishes/locked-publish.ts';
 import type { CountName } from '../publishes/publish-counts.ts';
+import { spacedOut } from './paused-devices.ts';
 
 /** Results by the number of their device. */
 export type Results = ReadonlyMap<number, DeviceResult>;
@@ -52,8 +53,15 @@ export async function recordResults(
     locked.tally.count(result.platform, trouble.state, 1);
     if (result.what !== 'retry') locked.tally.countReason(result.platform, result.reason, 1);
   }
+  const dueAtMs = await spacedOut(sql, { publish: locked.number, retries: troubles, nowMs });
   for (const some of inPieces(troubles)) {
-    const rows = some.map((trouble) => troubleRow(locked, trouble, nowMs));
+    const rows = some.map((trouble) =>
+      troubleRow(
+        locked,
+        { ...trouble, dueAtMs: dueAtMs.get(trouble.device) ?? trouble.dueAtMs },
+        nowMs,
+      ),
+    );
     await sql`INSERT INTO publish_devices ${sql(rows)}
       ON CONFLICT (publish, device) DO UPDATE SET
         state = excluded.state, attempts = excluded.attempts, changed_at = excluded.changed_at,

@@ -2,6 +2,7 @@ import type { TransactionSQL } from 'bun';
 import type { WantedJobs } from '../../../push/job-store.ts';
 import type { Job } from '../../../push/model/delivery.ts';
 import { type Platform, platforms } from '../../../push/model/device.ts';
+import { TOO_MANY_FOR_DEVICE } from '../../../push/model/device-pause.ts';
 import type { Database } from '../../database/database.ts';
 import { isPostgres, skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
@@ -26,6 +27,7 @@ interface RetryRow {
   readonly device: BigInteger;
   readonly platform: Platform;
   readonly attempts: number;
+  readonly reason: string;
   /** The server whose claim has expired. */
   readonly leased_by: string | null;
   /** PostgreSQL's `ctid`. */
@@ -125,7 +127,7 @@ export class JobClaims {
   ): Promise<number> {
     for (let claimed = 0; ; ) {
       const due: RetryRow[] = await sql`
-        SELECT publish, device, platform, attempts, leased_by, ${placeOf(sql)} AS place
+        SELECT publish, device, platform, attempts, reason, leased_by, ${placeOf(sql)} AS place
         FROM publish_devices WHERE ${isReady(sql, instance, nowMs)}
         ORDER BY instance, ready_at, publish, device LIMIT ${devicesPerJob} ${skipLocked(sql)}`;
       const groups = grouped(due).slice(0, count - claimed);
@@ -148,7 +150,11 @@ export class JobClaims {
       needsBody: true,
       async run(sql, locked) {
         const retries = rows
-          .map(({ device, attempts }) => ({ device: Number(device), attempts }))
+          .map(({ device, attempts, reason }) => ({
+            device: Number(device),
+            attempts,
+            endedFor: reason === TOO_MANY_FOR_DEVICE ? reason : undefined,
+          }))
           .sort((a, b) => a.device - b.device);
         const devices = retries.map(({ device }) => device);
         if (locked.isOver) return await cancelRetries(sql, locked, group);

@@ -4,6 +4,7 @@ import type { Platform } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
 import { skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
+import { recordPauses } from '../devices/device-pauses.ts';
 import { markAccepted } from '../devices/mark-accepted.ts';
 import { pruneDevices } from '../devices/prune-devices.ts';
 import type { Answer, LockedPublish } from '../publishes/locked-publish.ts';
@@ -44,6 +45,7 @@ async function record(
     const changing = { sql, later, instance: publish.instance, nowMs };
     await pruneDevices(changing, dead);
     await markAccepted(changing, results);
+    await recordPauses(changing, results);
     const answer: Answer = { after: 'stale' };
     const isToUsers = publish.kind === 'users';
     if (job.what === 'page') {

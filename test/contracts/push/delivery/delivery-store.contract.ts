@@ -4,6 +4,7 @@ import { DeliveryScene } from './delivery-scene.ts';
 import type { DeliverySetup, OpenDeliveryStores } from './delivery-setup.ts';
 import { givingWayContract } from './giving-way.contract.ts';
 import { jobStoreContract } from './job-store.contract.ts';
+import { pausedDevicesContract } from './paused-devices.contract.ts';
 import { planningStoreContract } from './planning-store.contract.ts';
 import { retriesContract } from './retries.contract.ts';
 import { storyStoreContract } from './story-store.contract.ts';
@@ -39,6 +40,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
       retriesContract,
       cancellingContract,
       givingWayContract,
+      pausedDevicesContract,
       workClaimsContract,
       storyStoreContract,
     ]) {

@@ -16,20 +16,18 @@ export function settleDevice(
 }
 
 /** Makes the result of a device as it is stored. `attempts` includes the last one. */
-function resultOf(
-  { number, platform, userId, token, seenAtMs, isTrusted }: Recipient,
-  attempts: number,
-  after: After,
-): DeviceResult {
+function resultOf(recipient: Recipient, attempts: number, after: After): DeviceResult {
+  const { number, platform, userId, token, seenAtMs, isTrusted } = recipient;
   switch (after.what) {
     case 'accepted':
+      if (after.endsPause) return acceptedAgain(recipient);
       // Two literals, because a spread would cost more than all the rest.
       return isTrusted
         ? { what: 'accepted', device: number, platform, userId }
         : { what: 'accepted', device: number, platform, userId, firstToken: token };
     case 'retry': {
-      const { dueAtMs, reason, words } = after;
-      return { what: 'retry', device: number, platform, attempts, dueAtMs, reason, words };
+      const { what, dueAtMs, reason, words, pause } = after;
+      return { what, device: number, platform, attempts, dueAtMs, reason, words, pause };
     }
     case 'pruned': {
       const { what, reason, words } = after;
@@ -37,12 +35,18 @@ function resultOf(
     }
     case 'failed':
     case 'expired': {
-      const { what, reason, words } = after;
-      return { what, device: number, platform, userId, attempts, reason, words };
+      const { what, reason, words, pause } = after;
+      return { what, device: number, platform, userId, attempts, reason, words, pause };
     }
     default:
       return after satisfies never;
   }
+}
+
+/** The result of a device whose pause is over. */
+function acceptedAgain({ number, platform, userId, token, isTrusted }: Recipient): DeviceResult {
+  const accepted = { what: 'accepted', device: number, platform, userId, endsPause: true } as const;
+  return isTrusted ? accepted : { ...accepted, firstToken: token };
 }
 
 function eventOf(
@@ -53,13 +57,14 @@ function eventOf(
 ): PushTapEvent {
   const device = { publish, device: id, platform, user: userId };
   if (after.what === 'accepted') return { kind: 'accepted', ...device };
-  const { reason, words } = after;
+  const { words } = after;
+  const failure = after.what === 'retry' ? after.failure : undefined;
   return {
     kind: after.what,
     ...device,
     attempts,
     dueAtMs: after.what === 'retry' ? after.dueAtMs : undefined,
-    reason,
-    words: words === '' ? undefined : words,
+    reason: failure ?? after.reason,
+    words: failure !== undefined || words === '' ? undefined : words,
   };
 }
