@@ -1,0 +1,77 @@
+import { expect, it } from 'bun:test';
+import { apnsRefusal } from '../../../src/fake-gateways/apns/fake-apns.ts';
+import { fcmRefusal } from '../../../src/fake-gateways/fcm/fake-fcm.ts';
+import { type Platform, platforms } from '../../../src/push/model/device.ts';
+import { allAccepted, countsOf, DeliverySite, newsFor, type SiteDevice } from './delivery-site.ts';
+
+/** On each gateway, one device asks for a pause. */
+
+const LONG_MS = 180_000;
+const PAUSE_MS = 12_000;
+const DEVICES = 5;
+
+/** When requests for a device arrived, the oldest first. */
+function listenTo(site: DeliverySite, platform: Platform, { address }: SiteDevice): number[] {
+  const times: number[] = [];
+  const add = (to: string) => to === address && times.push(Date.now());
+  if (platform === 'web') site.web.arrivals.listen(({ endpoint }) => add(endpoint));
+  else site[platform].arrivals.listen(({ token }) => add(token));
+  return times;
+}
+
+it(
+  'a pause that a device asked for is kept over kill -9, and then it gets one publish per second',
+  async () => {
+    await using site = await DeliverySite.start({
+      crowds: [{ apns: DEVICES, fcm: DEVICES, web: DEVICES }],
+      areTrusted: true,
+    });
+    const instance = site.instance(0);
+    await site.delivers(instance, newsFor());
+    const fields = { 'retry-after': String(PAUSE_MS / 1000) };
+    const acts = {
+      apns: apnsRefusal(429, 'TooManyRequests', fields),
+      fcm: fcmRefusal(429, 'QUOTA_EXCEEDED', fields),
+      web: { act: 'answer', status: 429, fields },
+    } as const;
+    const arrivals = platforms.map((platform) => {
+      const [device] = instance.devices[platform];
+      if (device === undefined) throw new Error('there is no device');
+      site[platform].script.forToken(device.address, acts[platform], 1);
+      return listenTo(site, platform, device);
+    });
+    const waiting = countsOf({ planned: DEVICES, accepted: DEVICES - 1, retrying: 1 });
+    const othersHaveIt = (id: string) =>
+      site.becomes(instance, id, (status) =>
+        platforms.every((platform) => Bun.deepEquals(status.platforms[platform], waiting)),
+      );
+
+    const ids = [await site.publish(instance, newsFor())];
+    await othersHaveIt(ids[0] as string);
+    await site.server.stop('SIGKILL');
+    await site.startAgain();
+    for (let more = 0; more < 7; more++) ids.push(await site.publish(instance, newsFor()));
+    for (const id of ids) await othersHaveIt(id);
+    const before = arrivals.map((times) => times.length);
+
+    for (const id of ids) {
+      expect(await site.finished(instance, id)).toMatchObject({
+        platforms: {
+          apns: allAccepted(instance.devices.apns),
+          fcm: allAccepted(instance.devices.fcm),
+          web: allAccepted(instance.devices.web),
+        },
+        reasons: [],
+      });
+    }
+    expect(before).toEqual([1, 1, 1]);
+    for (const [refusedMs, ...taken] of arrivals) {
+      expect(taken).toHaveLength(8);
+      const [first = 0] = taken;
+      expect(first - (refusedMs ?? 0)).toBeGreaterThanOrEqual(PAUSE_MS);
+      // One per second: eight take seven.
+      expect((taken.at(-1) ?? 0) - first).toBeGreaterThanOrEqual(6_000);
+    }
+  },
+  LONG_MS,
+);
