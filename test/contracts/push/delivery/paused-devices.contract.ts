@@ -47,7 +47,9 @@ function pausedDevices(current: () => DeliverySetup): void {
     const terms = { nowMs: scene.nowMs, untilMs, limit: count, except: [] };
     const plans = await store.claimPlans(terms);
     const jobs = plans.map(async ({ publish }): Promise<Job> => {
-      const page = await scene.addPage(publish.number, 0, [await recipient()], untilMs);
+      const page = await scene.addPage(publish.number, 0, [await recipient()], {
+        claimedUntilMs: untilMs,
+      });
       if (page === undefined) throw new Error('the page was not added');
       await store.endPlanning({ publish: publish.number, after: number, nowMs: scene.nowMs });
       return { what: 'page', page, publish, devices: [number], claimedUntilMs: untilMs };
