@@ -20,7 +20,7 @@ export interface PendingCompletionEvents {
   finishedAtMs(publish: number): Promise<number | undefined>;
   /**
    * Claims some, those first that have waited longest. They become due `COMPLETION_GRACE_MS` after the
-   * publish was finished.
+   * publish was finished; at once if it gave way, because no server reports that.
    */
   claim(wanted: ClaimTerms): Promise<readonly PendingCompletionEvent[]>;
   /** Removes one, if it is there. Durable when it settles. */

@@ -46,7 +46,9 @@ export class MemoryPendingCompletionEvents implements PendingCompletionEvents {
   }
 
   private readyAtMs({ publish, finishedAtMs }: PendingCompletionEvent): number {
-    return this.claimedUntilMs.get(publish.number) ?? finishedAtMs + COMPLETION_GRACE_MS;
+    const gaveWay = this.publishes.byNumber(publish.number)?.over?.gaveWay === true;
+    const readyAtMs = gaveWay ? finishedAtMs : finishedAtMs + COMPLETION_GRACE_MS;
+    return this.claimedUntilMs.get(publish.number) ?? readyAtMs;
   }
 }
 

@@ -37,6 +37,27 @@ describe.each(databases)('in $name', ({ make }) => {
   };
 
   describe('the devices that a publish has not reached', () => {
+    it('have expired for one reason if the publish gave way, before and after their rows change', async () => {
+      const device = await scene.device();
+      const { id: publish, number } = await scene.planned({ devices: 0 });
+      await scene.deliver('retry', 2000);
+      const { instance, nowMs } = scene;
+      await opened.backlog.giveWay({ instance, publishes: [number], nowMs });
+      for (const laterMs of [0, 2000]) {
+        scene.nowMs += laterMs;
+        await scene.claim();
+        for (const query of [
+          { publish },
+          { publish, state: 'expired', reason: 'gave-way' },
+        ] as const) {
+          expect((await list(query)).devices).toMatchObject([
+            { id: device.id, state: 'expired', reason: 'gave-way', nextAttemptAtMs: undefined },
+          ]);
+        }
+        expect((await list({ publish, state: 'retrying' })).devices).toEqual([]);
+      }
+    });
+
     it('are those that were not accepted, each with what is left of it', async () => {
       const device = await scene.device();
       const { id: publish } = await scene.planned({ devices: 0 });

@@ -61,7 +61,7 @@ function of(rows: readonly CountsRow[], platform: Platform): readonly CountsRow[
   return rows.filter((row) => row.platform === platform);
 }
 
-export function countsOf(count: (platform: Platform) => number): Record<Platform, number> {
+function countsOf(count: (platform: Platform) => number): Record<Platform, number> {
   return { apns: count('apns'), fcm: count('fcm'), web: count('web') };
 }
 

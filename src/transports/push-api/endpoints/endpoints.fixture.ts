@@ -138,6 +138,11 @@ export class PushApi {
   readonly logged: object[] = [];
   readonly devices = new MemoryDevices();
   readonly publishes: NewPublish[] = [];
+  /** For how many publishes there is room. */
+  room = Number.POSITIVE_INFINITY;
+  /** What makes room, and how often it was asked: by publishes that found none, and by others. */
+  makeRoom: () => Promise<void> = async () => undefined;
+  readonly roomAsked: boolean[] = [];
   readonly cancelled = new Set<string>();
   /** The counts of publishes by their ids. */
   readonly counts = new Map<string, Partial<Record<Platform, PlatformCounts>>>();
@@ -176,6 +181,10 @@ export class PushApi {
       webhooks: {
         reported: (instanceId, { event, publishId, deviceId, userId }) =>
           this.webhookReports.push({ instanceId, event, publishId, deviceId, userId }),
+      },
+      makeRoom: async (_, isAwaited) => {
+        this.roomAsked.push(isAwaited);
+        await this.makeRoom();
       },
       taps: this.taps,
       storeFault: () => this.storeFault,
@@ -288,8 +297,10 @@ export class PushApi {
           (earlier) => idempotency && earlier.idempotency?.key === idempotency.key,
         );
         if (first === undefined) {
+          if (this.publishes.length >= this.room) return { result: 'too-much-pending' };
           this.publishes.push(publish);
-          return { result: 'accepted', id: publish.id };
+          const isScarce = this.publishes.length >= this.room * 0.8;
+          return { result: 'accepted', id: publish.id, ...(isScarce && { isRoomScarce: true }) };
         }
         return first.idempotency?.fingerprint === idempotency?.fingerprint
           ? { result: 'accepted', id: first.id }

@@ -104,6 +104,20 @@ export function pendingCompletionEventsContract(
       expect(await pending.finishedAtMs(publish.number)).toBe(NOW_MS + 50);
     });
 
+    it('has an event of a publish that gave way, for any server at once', async () => {
+      await scene.device({}, 'ann');
+      const { id, number } = await scene.planned({
+        devices: 0,
+        target: { kind: 'users', names: ['ann'] },
+      });
+      await scene.deliver('retry');
+      const { instance, nowMs } = scene;
+      await scene.stores.backlog.giveWay({ instance, publishes: [number], nowMs });
+      expect(await claim(nowMs, opened.otherPending)).toMatchObject([
+        { publish: { id, kind: 'users' }, finishedAtMs: nowMs },
+      ]);
+    });
+
     it('has an event of every publish to users', async () => {
       const number = await finished(toUsers);
       expect(await claim(DUE_MS)).toMatchObject([{ publish: { number, kind: 'users' } }]);

@@ -25,6 +25,31 @@ function limited(limits: Partial<typeof INSTANCE.limits>): PushApi {
 const publish = (api: PushApi, headers: object = {}, body: unknown = TO_INTERESTS) =>
   api.ask('POST', publishes('/interests'), { headers: { ...BACKEND_JSON, ...headers }, body });
 
+describe('a publish that finds little room', () => {
+  it('makes others give way, and waits for that only if it finds none', async () => {
+    const api = new PushApi();
+    api.room = 5;
+    api.makeRoom = () => new Promise(() => undefined);
+    for (const asked of [[], [], [], [false], [false, false]]) {
+      expect(await publish(api)).toMatchObject({ status: 200 });
+      expect(api.roomAsked).toEqual(asked);
+    }
+    api.makeRoom = async () => {
+      api.room = 6;
+    };
+    expect(await publish(api)).toMatchObject({ status: 200 });
+    expect(api.publishes).toHaveLength(6);
+    expect(api.roomAsked).toEqual([false, false, true]);
+  });
+
+  it('gets 429 if none gives way', async () => {
+    const api = new PushApi();
+    api.room = 0;
+    expect(await publish(api)).toMatchObject({ status: 429, retryAfter: 30 });
+    expect(api.roomAsked).toEqual([true]);
+  });
+});
+
 describe('a publish', () => {
   for (const [path, body, kind] of [
     ['/interests', TO_INTERESTS, 'interests'],
