@@ -100,7 +100,7 @@ A misspelt value, a misspelt setting in \`config\`, and values that contradict e
 | stop of a pod | the kubelet waits \`preStopSeconds\`, while the pod serves as before and proxies learn that it stops; then the server closes its connections over \`drainSeconds\`; 15 s later the kubelet kills it |
 | readiness | \`/readyz\` with several pods. \`/healthz\` with a single one, because no other pod could serve its clients while the store is away |
 | threads | \`realtime.threads\` follows the CPU limit, or else the CPU request |
-| security | user 10001, read-only root file system, no capabilities, the runtime's seccomp profile, no token of Kubernetes. The namespace may enforce the \`restricted\` Pod Security Standard |
+| security | user 10001, read-only root file system, no capabilities, the runtime's seccomp profile, no token of Kubernetes. The namespace may enforce the \`restricted\` Pod Security Standard. On OpenShift, \`podSecurityContext: null\` and \`securityContext: null\` leave the user to its security context constraints: the image works as any user with group 0 |
 | configuration | a change of \`config\` replaces the pods. After a change of a Secret of yours: \`kubectl rollout restart\` |
 | certificates | an Ingress or a Gateway has them. \`tls.acme\` is refused, because its checks need port 80 of the pod |
 | monitoring | \`serviceMonitor\`, \`prometheusRule\` and \`httpRoute\` need the custom resources of the Prometheus operator and of the Gateway API |

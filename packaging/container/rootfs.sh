@@ -3,7 +3,7 @@
 #
 #   sh rootfs.sh amd64|arm64 FOLDER
 #
-# FOLDER/rootfs becomes the root, FOLDER/data the volume. Needs Debian's apt-get, dpkg-deb and keys, and no root rights. No program of
+# FOLDER/rootfs becomes the root, FOLDER/volume holds the volume. Needs Debian's apt-get, dpkg-deb and keys, and no root rights. No program of
 # the other architecture runs. DEBIAN_MIRROR replaces http://deb.debian.org.
 set -eu
 umask 022
@@ -49,9 +49,11 @@ own_apt update
 for deb in "$work"/debs/*.deb; do dpkg-deb -x "$deb" "$work/all"; done
 
 root=$folder/rootfs
-rm -rf "$root" "$folder/data"
+rm -rf "$root" "$folder/volume"
 mkdir -p "$root/etc/ssl/certs" "$root/lib/$machine" "$root/$(dirname $loader)" "$root/usr/bin" "$root/var/lib/dpkg/status.d" \
-  "$root/usr/share/doc" "$root/tmp" "$root/proc" "$root/sys" "$root/dev" "$folder/data"
+  "$root/usr/share/doc" "$root/tmp" "$root/proc" "$root/sys" "$root/dev" "$folder/volume/data"
+# OpenShift runs containers as any user with the group of root.
+chmod 770 "$folder/volume/data"
 chmod 1777 "$root/tmp"
 
 for library in libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0; do

@@ -70,6 +70,19 @@ describe.each(exampleNames)('the chart with the values of %s', (example) => {
     expect(pod.enableServiceLinks).toBe(false);
   });
 
+  it('leaves the user to OpenShift if its values for that are emptied', () => {
+    const values = { podSecurityContext: null, securityContext: null };
+    const emptied = objectsOf(archive, { example, values });
+    expect(podOf(emptied)).not.toHaveProperty('securityContext');
+    expect(containerOf(emptied)).not.toHaveProperty('securityContext');
+    const nobody = objectsOf(archive, {
+      example,
+      values: { podSecurityContext: { runAsUser: null } },
+    });
+    const { runAsUser: _, ...others } = podOf(objects).securityContext;
+    expect(podOf(nobody).securityContext).toEqual(others);
+  });
+
   it('gives the server time to stop', () => {
     const wait = containerOf(objects).lifecycle?.preStop.sleep.seconds ?? 0;
     const drain = Number(environmentOf(objects)['FANFARE_DRAIN_SECONDS']);
@@ -102,6 +115,9 @@ describe('the pods', () => {
       type: 'RollingUpdate',
       rollingUpdate: { maxSurge: 1, maxUnavailable: 0 },
     });
+    expect(
+      only(objectsOf(archive, { example: 'cluster' }), 'Deployment').spec.minReadySeconds,
+    ).toBe(15);
     expect(strategy('postgres')).toEqual({ type: 'Recreate' });
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json';
 import { commitOf, versionOf } from '../../packaging/commit.ts';
@@ -133,4 +133,23 @@ describe('the container images', () => {
       expect(await container.server.process.exited).toBe(0);
     },
   );
+
+  it('serve as any user with the group of root, as OpenShift runs them', async () => {
+    // A volume as the runtime makes it, with the owner and the mode of the folder in the image.
+    const unpacked = imageFor('amd64');
+    const data = join(unpacked.root, 'data');
+    for (const file of readdirSync(data)) rmSync(join(data, file), { recursive: true });
+    await using container = await runImage(unpacked, {
+      environment: await environment(),
+      user: '1000650000:0',
+    });
+    const status = readFileSync(`/proc/${container.pid}/status`, 'utf8');
+    expect(status).toMatch(/^Uid:\t1000650000\t/m);
+    expect(status).toMatch(/^Groups:\s*$/m);
+    await using client = await RawClient.connect(container.server);
+    await client.subscribe('news');
+    const { exitCode, output } = container.exec(['/usr/bin/fanfare', 'apps', 'list']);
+    expect([exitCode, output]).toEqual([0, expect.any(String)]);
+    expect(statSync(join(data, 'fanfare.db')).uid).toBe(1_000_650_000);
+  });
 });

@@ -72,6 +72,8 @@ export interface Contained extends AsyncDisposable {
 
 interface ContainedOptions {
   readonly environment: Readonly<Record<string, string>>;
+  /** The ids of a user and a group, in place of those of the image. */
+  readonly user?: string;
   /** A program of this machine that runs those of the image. It must lie in the root of the image. */
   readonly emulator?: string;
 }
@@ -82,13 +84,14 @@ interface ContainedOptions {
  */
 export async function runImage(
   { image, root }: UnpackedImage,
-  { environment, emulator }: ContainedOptions,
+  { environment, user, emulator }: ContainedOptions,
 ): Promise<Contained> {
-  const { Env, Entrypoint, Cmd, User, WorkingDir } = image.config;
+  const { Env, Entrypoint, Cmd, WorkingDir } = image.config;
+  const runs = user ?? image.config.User;
   if (WorkingDir !== '/') throw new Error(`chroot begins in /, not in ${WorkingDir}`);
   const variables = [...Env, ...Object.entries(environment).map((pair) => pair.join('='))];
   const emulated = emulator === undefined ? [] : [emulator];
-  const chroot = ['/usr/sbin/chroot', `--userspec=${User}`, '--groups=', root, ...emulated];
+  const chroot = ['/usr/sbin/chroot', `--userspec=${runs}`, '--groups=', root, ...emulated];
   const server = await spawnProgram(
     [
       ...['unshare', '--mount', '--pid', '--fork', '--kill-child'],
@@ -101,7 +104,7 @@ export async function runImage(
   const outer = server.process.pid;
   const children = readFileSync(`/proc/${outer}/task/${outer}/children`, 'utf8').trim();
   const pid = Number(children);
-  const [uid = '', gid = ''] = User.split(':');
+  const [uid = '', gid = ''] = runs.split(':');
   return {
     server,
     pid,

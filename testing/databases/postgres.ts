@@ -87,35 +87,19 @@ async function startCluster(folder: string): Promise<number> {
 
 /** Starts a process that removes the folder when this one has ended: Bun runs nothing at the end of a test run. */
 function removeAfterwards(folder: string): void {
-  const [command, args] = asPostgres('pg_ctl', [
-    '-D',
-    join(folder, 'data'),
-    '-m',
-    'immediate',
-    'stop',
-  ]);
+  const [command, args] = asPostgres('pg_ctl', ['-D', 'data', '-m', 'immediate', 'stop']);
   const script =
     'pid=$0; folder=$1; shift; while kill -0 "$pid" 2>/dev/null; do sleep 1; done; "$@"; rm -rf "$folder"';
   const given = [String(process.pid), folder, command, ...args];
-  spawn('sh', ['-c', script, ...given], { detached: true, stdio: 'ignore', cwd: '/' }).unref();
+  spawn('sh', ['-c', script, ...given], { detached: true, stdio: 'ignore', cwd: folder }).unref();
 }
 
 function makeCluster(folder: string): void {
   chmodSync(folder, 0o700);
   const owner = postgresUser();
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
-  run('initdb', [
-    '-D',
-    join(folder, 'data'),
-    '-U',
-    'postgres',
-    '-A',
-    'trust',
-    '-E',
-    'UTF8',
-    '--no-sync',
-    '--locale=C.UTF-8',
-  ]);
+  const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C.UTF-8'];
+  runIn(folder, 'initdb', ['-D', 'data', ...options]);
 }
 
 function startServer(folder: string, port: number): void {
@@ -123,20 +107,11 @@ function startServer(folder: string, port: number): void {
   const sockets = 'unix_socket_directories=';
   const settings = ['listen_addresses=127.0.0.1', sockets, 'max_connections=200', ...FAST];
   const options = ['-p', port, ...settings.map((setting) => `-c ${setting}`)];
-  run('pg_ctl', [
-    '-D',
-    join(folder, 'data'),
-    '-o',
-    options.join(' '),
-    '-l',
-    join(folder, 'log'),
-    '-w',
-    'start',
-  ]);
+  runIn(folder, 'pg_ctl', ['-D', 'data', '-o', options.join(' '), '-l', 'log', '-w', 'start']);
 }
 
 function stopServer(folder: string, mode: 'immediate' | 'fast'): void {
-  run('pg_ctl', ['-D', join(folder, 'data'), '-m', mode, '-w', 'stop']);
+  runIn(folder, 'pg_ctl', ['-D', 'data', '-m', mode, '-w', 'stop']);
 }
 
 function removeCluster(folder: string): void {
@@ -166,19 +141,29 @@ function postgresUser(): { uid: number; gid: number } | undefined {
 
 /** The whole database as statements of SQL. */
 export function dumpPostgres(url: string): string {
-  return run('pg_dump', ['--inserts', '--no-owner', '--no-privileges', url], 'pipe');
+  return run('pg_dump', ['--inserts', '--no-owner', '--no-privileges', url], { printed: 'pipe' });
+}
+
+/** Runs a program in the folder of a cluster, whose path pg_ctl would put into the text of a shell. */
+function runIn(folder: string, program: string, args: readonly string[]): void {
+  run(program, args, { cwd: folder });
+}
+
+interface RunOptions {
+  readonly cwd?: string;
+  readonly printed?: 'ignore' | 'pipe';
 }
 
 /** Returns what the program prints, if that is kept: the server of PostgreSQL would hold a pipe open. */
 function run(
   program: string,
   args: readonly string[],
-  printed: 'ignore' | 'pipe' = 'ignore',
+  { cwd = '/', printed = 'ignore' }: RunOptions = {},
 ): string {
   const [command, given] = asPostgres(program, args);
   const { status, stdout, stderr, error } = spawnSync(command, given, {
     stdio: ['ignore', printed, 'pipe'],
-    cwd: '/',
+    cwd,
     encoding: 'utf8',
   });
   if (status === 0) return stdout ?? '';
