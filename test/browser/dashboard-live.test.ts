@@ -215,3 +215,27 @@ it('shows what is missing after a lost stream', async () => {
     .waitFor();
   await page.close();
 });
+
+it('shows how many events a page has missed that read too slowly, where they are missing', async () => {
+  const { page } = await openLive();
+  const event = (name: string, data: object) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+  const record = (n: number) => ({ n, atMs: n, node: 'a', kind: 'api', event: `event-${n}` });
+  const batch = (n: number, missed: number, skipped: object) =>
+    event('batch', { events: [record(n)], updates: [], skipped, missed });
+  const hello = event('hello', { nodes: [], payloads: 'show' });
+  await page.route('**/stream*', (route) =>
+    route.fulfill({
+      contentType: 'text/event-stream',
+      body: hello + batch(1, 0, { api: 7 }) + batch(900, 898, { api: 1202, client: 3 }),
+    }),
+  );
+  await page.reload();
+  await rowsOf(page).filter({ hasText: 'event-900' }).waitFor();
+  const texts = await rowsOf(page).allTextContents();
+  expect(texts.slice(0, 3)).toEqual([
+    expect.stringContaining('event-900'),
+    '┈ 1,205 events missing: this page read too slowly ┈',
+    expect.stringContaining('event-1'),
+  ]);
+  await page.close();
+});
