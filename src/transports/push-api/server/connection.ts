@@ -83,7 +83,7 @@ export class Connection {
   private lingering: NodeJS.Timeout | undefined;
   private isCutOff = false;
   private wasWorking = false;
-  /** Since when it has waited for a request, or for the rest of a head. */
+  /** Since when it has waited for a request, for the rest of a head, or for its last answer to be read. */
   private sinceMs = performance.now();
 
   constructor(socket: Socket<Connection>, owner: ConnectionOwner, isEstablished: boolean) {
@@ -169,10 +169,12 @@ export class Connection {
 
   /** Ends a connection that has waited too long for its client. */
   checkTime(nowMs: number): void {
-    const { headMs, requestMs, idleMs } = this.owner.bounds;
+    const { headMs, requestMs, idleMs, unreadAnswerMs } = this.owner.bounds;
     const { current } = this;
-    if (this.waitsForTurn || this.isEnding) return;
-    if (current !== undefined) {
+    if (this.waitsForTurn) return;
+    if (this.isEnding) {
+      if (this.output.length > 0 && nowMs - this.sinceMs > unreadAnswerMs) this.destroy();
+    } else if (current !== undefined) {
       if (current.isComplete || nowMs - current.startedAtMs <= requestMs) return;
       this.stopReceiving(current, 'timeout');
     } else if (this.isUsed && this.input.length === 0) {
@@ -237,6 +239,7 @@ export class Connection {
   endWith(answer: string, lingerMs: number): boolean {
     if (this.isEnding) return false;
     this.isEnding = true;
+    this.sinceMs = performance.now();
     this.input = NOTHING;
     this.write(Buffer.from(answer));
     // The client may still be sending. If we closed now, the system would discard the answer.
