@@ -74,15 +74,18 @@ local function text(number) return string.format('%.0f', number) end
 local function has(flags, flag) return string.find(flags, flag, 1, true) ~= nil end
 local function base() local t = redis.call('TIME') return t[1] .. string.format('%06d', t[2]) end
 -- Numbers begin with the time, so a topic that was forgotten begins above its old numbers.
-local function start(T) if call('HEXISTS', T, '!') == 0 then call('HSET', T, '!', base()) end end
+local function start(T) call('HSETNX', T, '!', base()) end
 local function step(topic)
   local T = P .. 'T:' .. topic
-  start(T)
-  return text(call('HINCRBY', T, '!', 1))
+  local number = call('HINCRBY', T, '!', 1)
+  -- There was none.
+  if number == 1 then number = call('HINCRBY', T, '!', base()) end
+  return text(number)
 end
 local function number()
-  if call('EXISTS', P .. 'S') == 0 then call('SET', P .. 'S', base()) end
-  return text(call('INCR', P .. 'S'))
+  local number = call('INCR', P .. 'S')
+  if number == 1 then number = call('INCRBY', P .. 'S', base()) end
+  return text(number)
 end
 local function publish(topic, seq, message) return call('PUBLISH', streams .. topic, seq .. message) end
 local function dueIn(delay) if dueMs < 0 or delay < dueMs then dueMs = delay end end
