@@ -1,10 +1,11 @@
 import { expect, it } from 'bun:test';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { TrustedProxies } from '../../src/runtime/trusted-proxies.ts';
 import { adminBounds } from '../../src/transports/admin/bounds.ts';
 import { listenForAdmin } from '../../src/transports/admin/listener.ts';
 import { Readiness } from '../../src/transports/admin/readiness.ts';
 import { keptLog } from '../../src/webhooks/webhooks.fixture.ts';
+import { eventually } from '../../testing/eventually.ts';
 
 const authorization = 'Bearer password';
 
@@ -26,6 +27,7 @@ async function listening(bounds: Partial<typeof adminBounds> = {}) {
     bounds: { ...adminBounds, ...bounds },
   });
   const cancelled = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<unknown>();
   let writer: ReadableStreamDefaultController<Uint8Array> | undefined;
   let parts = 0;
@@ -54,6 +56,7 @@ async function listening(bounds: Partial<typeof adminBounds> = {}) {
         const body = new ReadableStream<Uint8Array>({
           start(controller) {
             writer = controller;
+            asked.resolve();
           },
           cancel: () => cancelled.resolve(),
         });
@@ -66,6 +69,7 @@ async function listening(bounds: Partial<typeof adminBounds> = {}) {
     port: listener.address.port,
     cancelled: cancelled.promise,
     aborted: aborted.promise,
+    asked: asked.promise,
     write: (text: string) => writer?.enqueue(new TextEncoder().encode(text)),
     end: () => writer?.close(),
     fail: () => writer?.error(new Error('broken')),
@@ -109,15 +113,36 @@ it('breaks the connection of a stream that fails', async () => {
   await server.aborted;
 });
 
-it('reads a stream no faster than its client, and cuts off one that reads nothing', async () => {
-  await using server = await listening({ unreadAnswerMs: 300 });
-  const socket = connect({ host: '127.0.0.1', port: server.port });
+/** Asks for a path, and reads nothing of the answer. */
+function askDeaf(port: number, path: string): Socket {
+  const socket = connect({ host: '127.0.0.1', port });
   socket.pause();
   socket.on('error', () => undefined);
-  socket.write(`GET /large HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
-  await server.cancelled;
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
+  return socket;
+}
+
+it('reads a stream no faster than its client', async () => {
+  await using server = await listening();
+  const socket = askDeaf(server.port, '/large');
   // The system buffers a few megabytes for a connection.
+  await eventually(
+    () => server.parts(),
+    (parts) => parts > 1,
+  );
+  for (let n = 0; n < 20; n++) await fetch(`http://127.0.0.1:${server.port}/healthz`);
   expect(server.parts()).toBeLessThan(PARTS_MAX / 2);
+  socket.destroy();
+  await server.cancelled;
+});
+
+it('cuts off a client that reads nothing of a stream that has ended', async () => {
+  await using server = await listening({ unreadAnswerMs: 300 });
+  const socket = askDeaf(server.port, '/stream');
+  await server.asked;
+  server.write('x'.repeat(20_000_000));
+  server.end();
+  await server.aborted;
   socket.destroy();
 });
 

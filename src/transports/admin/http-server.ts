@@ -277,7 +277,10 @@ class RequestBody {
   }
 }
 
-/** Writes a stream as fast as the client reads it. A client that reads nothing for this long is cut off. */
+/**
+ * Writes a stream as fast as the client reads it, however slowly: a stream ends at some time. A client that has not read
+ * the rest `unreadMs` after the end is cut off.
+ */
 async function sendStream(
   stream: ReadableStream<Uint8Array>,
   { response, unreadMs }: { readonly response: ServerResponse; readonly unreadMs: number },
