@@ -5,6 +5,14 @@ import type { PublishId } from './model/publish.ts';
 export const GIVE_WAY_FROM = 0.8;
 export const GIVE_WAY_TO = 0.7;
 
+/** A smaller publish counts as this much, because its rows take as much. */
+const COUNTED_BYTES_MIN = 512;
+
+/** The bytes that a publish counts as. */
+export function countedBytes(body: string): number {
+  return Math.max(COUNTED_BYTES_MIN, Buffer.byteLength(body));
+}
+
 /** The reason of devices whose publish gave way. They count as expired. */
 export const GAVE_WAY = 'gave-way';
 

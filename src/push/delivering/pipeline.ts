@@ -112,12 +112,9 @@ export class Pipeline {
     this.lookForWork();
   }
 
-  /**
-   * Makes publishes of an instance that wait only for failures give way if they take most of its room. Settles when there
-   * may be room for a publish that found none, or there will be none soon.
-   */
-  makeRoom(instance: number, isAwaited = false): Promise<void> {
-    return this.room.makeRoom(instance, isAwaited);
+  /** Makes publishes of an instance that wait only for failures give way if they take most of its room; see `Backlog`. */
+  makeRoom(instance: number, neededBytes = 0): Promise<boolean> {
+    return this.room.makeRoom(instance, neededBytes);
   }
 
   /** Stops within a bounded time. What is not delivered stays in the store. */

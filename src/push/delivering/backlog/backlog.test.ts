@@ -45,7 +45,7 @@ async function publish(name: string): Promise<PublishId | undefined> {
     (planning ?? pipeline).wake(1);
     return id;
   }
-  const room = pipeline.makeRoom(instance, true);
+  const room = pipeline.makeRoom(instance, bodyBytes([name]));
   await scene.time.advance(GIVE_WAY_WAIT_MS);
   await room;
   id = await scene.publish(instance, payloads, target);
@@ -136,6 +136,21 @@ describe('a full backlog', () => {
     const { refused } = await publishEach(32, 'bad');
     expect(refused).toBeGreaterThan(0);
     expect(pipeline.figures().gaveWay.web).toBe(0);
+  });
+
+  it('lets a publish wait for room also right after a look that found none', async () => {
+    await scene.register(instance, 'web', { interests: ['bad'] });
+    let works = false;
+    scene.answer = () => ({ outcome: accepted, afterMs: works ? 0 : 1_000 });
+    pipeline = scene.start();
+    isRoomLimited = false;
+    for (let done = 0; done < 30; done++) await publish('bad');
+    await scene.time.advance(100);
+    expect(await pipeline.makeRoom(instance, 0)).toBe(false);
+    works = true;
+    const room = pipeline.makeRoom(instance, bodyBytes(['bad']));
+    await scene.time.advance(1_500);
+    expect(await room).toBe(true);
   });
 
   it('is seen by other servers, whose jobs then give way too instead of waiting in memory', async () => {

@@ -20,10 +20,10 @@ export interface BacklogOptions {
 
 /** The search for room in one instance. */
 interface Sweep {
-  /** Settles when there is room, or it has taken too long. */
-  readonly done: Promise<void>;
-  /** Whether a publish waits for room, so that it is worth to look again for a moment. */
-  isAwaited: boolean;
+  /** Settles when there is room (`true`), or it has taken too long. */
+  readonly done: Promise<boolean>;
+  /** The least that a publish needs that waits for room; 0: none waits, so one look is enough. */
+  neededBytes: number;
 }
 
 /** What a look at the publishes of an instance has brought. */
@@ -51,7 +51,7 @@ export class Backlog {
   private readonly options: BacklogOptions;
   private readonly sweeps = new Map<number, Sweep>();
   /** Until when an instance is not looked at again: for a publish that found no room, and otherwise. */
-  private readonly rests = new Map<number, { awaitedUntilMs: number; untilMs: number }>();
+  private readonly rests = new Map<number, { neededUntilMs: number; untilMs: number }>();
   /** One look at the store at a time, whatever the number of instances. */
   private looking: Promise<unknown> = Promise.resolve();
   private isStopped = false;
@@ -61,36 +61,36 @@ export class Backlog {
   }
 
   /**
-   * Makes room in an instance if its publishes take most of it. Settles when there may be room for a publish, or there will
-   * be none soon; within `GIVE_WAY_WAIT_MS`. `isAwaited`: a publish has found none.
+   * Makes room in an instance if its publishes take most of it. `neededBytes`: what a publish needs that has found none; 0:
+   * none waits. Settles within `GIVE_WAY_WAIT_MS`. `true`: there may be room now. `false`: there will be none soon.
    */
-  async makeRoom(instance: number, isAwaited: boolean): Promise<void> {
+  makeRoom(instance: number, neededBytes: number): Promise<boolean> {
     const known = this.sweeps.get(instance);
     if (known !== undefined) {
-      known.isAwaited ||= isAwaited;
-      return await known.done;
+      const least = Math.min(known.neededBytes || neededBytes, neededBytes || known.neededBytes);
+      known.neededBytes = least;
+      return known.done;
     }
-    if (this.isStopped || this.isResting(instance, isAwaited)) return;
-    const { timers } = this.options.ports;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const sweep: Sweep = { done: promise, isAwaited };
+    if (this.isStopped || this.isResting(instance, neededBytes > 0)) return Promise.resolve(false);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const sweep: Sweep = { done: promise, neededBytes };
     this.sweeps.set(instance, sweep);
-    const cancel = timers.after(GIVE_WAY_WAIT_MS, resolve);
-    void this.sweep(instance, sweep).finally(() => {
+    const cancel = this.options.ports.timers.after(GIVE_WAY_WAIT_MS, () => resolve(false));
+    void this.sweep(instance, sweep).then((hasRoom) => {
       cancel();
-      resolve();
       this.sweeps.delete(instance);
+      resolve(hasRoom);
     });
-    await promise;
+    return promise;
   }
 
   /** Looks at the instances whose jobs wait for open circuits, as publishes of other servers may need their room. */
   async look(): Promise<void> {
     const instances = this.options.deliverer.waiting();
-    await Promise.all([...instances].map((instance) => this.makeRoom(instance, false)));
+    await Promise.all([...instances].map((instance) => this.makeRoom(instance, 0)));
     const nowMs = this.options.ports.timers.now();
-    for (const [instance, { awaitedUntilMs, untilMs }] of this.rests) {
-      if (Math.max(awaitedUntilMs, untilMs) <= nowMs) this.rests.delete(instance);
+    for (const [instance, { neededUntilMs, untilMs }] of this.rests) {
+      if (Math.max(neededUntilMs, untilMs) <= nowMs) this.rests.delete(instance);
     }
   }
 
@@ -99,42 +99,44 @@ export class Backlog {
   }
 
   /** Whether an instance was looked at so recently that another look would cost more than it brings. */
-  private isResting(instance: number, isAwaited: boolean): boolean {
+  private isResting(instance: number, isNeeded: boolean): boolean {
     const rest = this.rests.get(instance);
     if (rest === undefined) return false;
-    const leftMs =
-      (isAwaited ? rest.awaitedUntilMs : rest.untilMs) - this.options.ports.timers.now();
+    const leftMs = (isNeeded ? rest.neededUntilMs : rest.untilMs) - this.options.ports.timers.now();
     // More than the longest rest: the clock was set back.
     return leftMs > 0 && leftMs <= REST_MS_MAX;
   }
 
-  /** Never rejects. */
-  private async sweep(instance: number, sweep: Sweep): Promise<void> {
+  /** Returns whether there may be room now. Never rejects. */
+  private async sweep(instance: number, sweep: Sweep): Promise<boolean> {
     const { ports, access } = this.options;
     const { timers, notices } = ports;
     const endMs = timers.now() + GIVE_WAY_WAIT_MS;
     try {
-      for (let hasRoom = false; !hasRoom; ) {
-        const look = this.looking.then(() => this.lookAt(instance));
+      for (;;) {
+        const look = this.looking.then(() => this.lookAt(instance, sweep));
         this.looking = look.catch(() => undefined);
-        const { tookMs, ...looked } = await look;
-        hasRoom = looked.hasRoom;
+        const { hasRoom, tookMs } = await look;
         const nowMs = timers.now();
-        const restMs = Math.min(REST_MS_MAX, Math.max(ROOM_PAUSE_MS, tookMs * REST_FACTOR));
-        const isLast = nowMs + restMs >= endMs || !sweep.isAwaited || this.isStopped;
-        const awaitedMs = hasRoom || !isLast ? 0 : Math.max(FRUITLESS_MS, restMs);
-        const rest = { untilMs: nowMs + restMs, awaitedUntilMs: nowMs + awaitedMs };
-        this.rests.set(instance, rest);
-        if (isLast) return;
-        if (!hasRoom) await access.pause(restMs);
+        const pauseMs = Math.max(ROOM_PAUSE_MS, tookMs);
+        const isLast = sweep.neededBytes === 0 || nowMs + pauseMs >= endMs || this.isStopped;
+        if (hasRoom || isLast) {
+          const restMs = Math.min(REST_MS_MAX, tookMs * REST_FACTOR);
+          const isInVain = !hasRoom && sweep.neededBytes > 0;
+          const neededUntilMs = isInVain ? nowMs + Math.max(FRUITLESS_MS, restMs) : 0;
+          this.rests.set(instance, { untilMs: nowMs + restMs, neededUntilMs });
+          return hasRoom;
+        }
+        await access.pause(pauseMs);
       }
     } catch (error) {
       if (!access.wasReported(error)) notices.fault(error);
+      return false;
     }
   }
 
   /** Lets publishes of an instance give way, if they take most of its room. Returns whether there is some now. */
-  private async lookAt(instance: number): Promise<Look> {
+  private async lookAt(instance: number, { neededBytes }: Sweep): Promise<Look> {
     const { ports, access, deliverer } = this.options;
     const { timers, backlog } = ports;
     const beganAtMs = timers.now();
@@ -154,7 +156,8 @@ export class Backlog {
     const waiting = await this.waiting(instance);
     const leaving = chooseLeaving(waiting, bytes - limitBytes * GIVE_WAY_TO);
     const freedBytes = await this.giveWay(instance, leaving);
-    return looked(freedBytes > 0);
+    const hasRoom = neededBytes > 0 && bytes + neededBytes <= limitBytes;
+    return looked(freedBytes > 0 || hasRoom);
   }
 
   private async waiting(instance: number): Promise<readonly WaitingPublish[]> {

@@ -20,14 +20,6 @@ interface NewBody {
   readonly nowMs: number;
 }
 
-/** A smaller publish counts as this much, because its rows take as much. */
-const BYTES_MIN = 512;
-
-/** The bytes that a publish counts as. */
-export function countedBytes(body: string): number {
-  return Math.max(BYTES_MIN, Buffer.byteLength(body));
-}
-
 /** The room for a body: it fits, it fits but publishes should give way, or it does not fit. */
 export type Room = 'free' | 'scarce' | 'none';
 

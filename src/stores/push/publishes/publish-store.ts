@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { TransactionSQL } from 'bun';
+import { countedBytes } from '../../../push/backlog-store.ts';
 import type { Platform } from '../../../push/model/device.ts';
 import type {
   Acceptance,
@@ -26,7 +27,7 @@ import { audiencePageOf } from './audience-page.ts';
 import { cancelPublish } from './cancel-publish.ts';
 import { liveAskRow, untilAnswered } from './live-results.ts';
 import { type LiveColumns, liveStatusOf, ruleCauseOf } from './live-status.ts';
-import { countedBytes, PendingBodies, type Room } from './pending-bodies.ts';
+import { PendingBodies, type Room } from './pending-bodies.ts';
 import { publishChanges } from './publish-changes.ts';
 import { type CountName, countNames } from './publish-counts.ts';
 import { stateAt } from './publish-row.ts';

@@ -53,10 +53,10 @@ export interface EndpointContext {
   /** Called when a publish was accepted, so that its delivery can start. */
   readonly accepted?: () => void;
   /**
-   * Makes room among the unfinished publishes of an instance. Settles when a publish that found none should try again.
-   * `undefined`: nothing can make room.
+   * Makes room among the unfinished publishes of an instance. `neededBytes`: what a publish needs that has found none, which
+   * should try again if the answer is `true`. `undefined`: nothing can make room.
    */
-  readonly makeRoom?: (instance: number, isAwaited: boolean) => Promise<void>;
+  readonly makeRoom?: (instance: number, neededBytes: number) => Promise<boolean>;
   /** Publishes whose users get an event in the app; `undefined`: no instance has an app. */
   readonly live?: LivePublishes | undefined;
   readonly now: () => number;

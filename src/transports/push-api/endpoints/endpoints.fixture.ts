@@ -140,9 +140,9 @@ export class PushApi {
   readonly publishes: NewPublish[] = [];
   /** For how many publishes there is room. */
   room = Number.POSITIVE_INFINITY;
-  /** What makes room, and how often it was asked: by publishes that found none, and by others. */
-  makeRoom: () => Promise<void> = async () => undefined;
-  readonly roomAsked: boolean[] = [];
+  /** What makes room, and for how many bytes it was asked; 0: a publish has found some. */
+  makeRoom: () => Promise<boolean> = async () => false;
+  readonly roomAsked: number[] = [];
   readonly cancelled = new Set<string>();
   /** The counts of publishes by their ids. */
   readonly counts = new Map<string, Partial<Record<Platform, PlatformCounts>>>();
@@ -182,9 +182,9 @@ export class PushApi {
         reported: (instanceId, { event, publishId, deviceId, userId }) =>
           this.webhookReports.push({ instanceId, event, publishId, deviceId, userId }),
       },
-      makeRoom: async (_, isAwaited) => {
-        this.roomAsked.push(isAwaited);
-        await this.makeRoom();
+      makeRoom: (_, neededBytes) => {
+        this.roomAsked.push(neededBytes);
+        return this.makeRoom();
       },
       taps: this.taps,
       storeFault: () => this.storeFault,

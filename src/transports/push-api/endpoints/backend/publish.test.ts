@@ -30,23 +30,25 @@ describe('a publish that finds little room', () => {
     const api = new PushApi();
     api.room = 5;
     api.makeRoom = () => new Promise(() => undefined);
-    for (const asked of [[], [], [], [false], [false, false]]) {
+    for (const asked of [[], [], [], [0], [0, 0]]) {
       expect(await publish(api)).toMatchObject({ status: 200 });
       expect(api.roomAsked).toEqual(asked);
     }
+    // Another one takes the first room.
     api.makeRoom = async () => {
-      api.room = 6;
+      if (api.roomAsked.length === 4) api.room = 6;
+      return true;
     };
     expect(await publish(api)).toMatchObject({ status: 200 });
     expect(api.publishes).toHaveLength(6);
-    expect(api.roomAsked).toEqual([false, false, true]);
+    expect(api.roomAsked).toEqual([0, 0, 512, 512]);
   });
 
   it('gets 429 if none gives way', async () => {
     const api = new PushApi();
     api.room = 0;
     expect(await publish(api)).toMatchObject({ status: 429, retryAfter: 30 });
-    expect(api.roomAsked).toEqual([true]);
+    expect(api.roomAsked).toEqual([512]);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { MaybePromise } from '../../../../channels/maybe-promise.ts';
+import { countedBytes } from '../../../../push/backlog-store.ts';
 import type { PushInstance } from '../../../../push/model/instance.ts';
 import type { LiveRequest } from '../../../../push/model/live.ts';
 import type {
@@ -23,6 +24,9 @@ import { liveRulesOf } from '../../live-rules.ts';
 import type { EndpointContext } from '../context.ts';
 import type { InstanceRates } from '../request-rate.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
+
+/** A publish that finds no room looks for it for this long. */
+const ROOM_WAIT_MS = 2_000;
 
 /** Publishes finish within seconds, unless a gateway fails. */
 const PENDING_RETRY_SECONDS = 30;
@@ -112,17 +116,22 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
   };
 }
 
-/** A publish that finds no room waits until others have given way, and then tries once more. */
+/** A publish that finds no room waits a moment until others have given way, or are finished. */
 function acceptWithRoom(
-  { publishes, makeRoom }: EndpointContext,
+  { publishes, makeRoom, now }: EndpointContext,
   publish: NewPublish,
 ): Promise<Acceptance> {
-  const { instance } = publish;
-  return publishes.accept(publish).then((acceptance) => {
-    if (acceptance.result === 'accepted' && acceptance.isRoomScarce)
-      void makeRoom?.(instance, false);
-    if (acceptance.result !== 'too-much-pending' || makeRoom === undefined) return acceptance;
-    return makeRoom(instance, true).then(() => publishes.accept(publish));
+  const { instance, body } = publish;
+  return publishes.accept(publish).then(async (acceptance) => {
+    if (acceptance.result === 'accepted' && acceptance.isRoomScarce) void makeRoom?.(instance, 0);
+    const endMs = now() + ROOM_WAIT_MS;
+    let last = acceptance;
+    // Others that wait may have taken the room.
+    while (last.result === 'too-much-pending' && now() <= endMs) {
+      if ((await makeRoom?.(instance, countedBytes(body))) !== true) break;
+      last = await publishes.accept(publish);
+    }
+    return last;
   });
 }
 
