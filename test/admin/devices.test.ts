@@ -52,6 +52,7 @@ describe('the devices of an instance in the admin API', () => {
           userId: null,
           accepted: false,
           acceptedAt: null,
+          pausedUntil: null,
           metadata: { sdkVersion: '1.10.0', androidVersion: '16' },
         },
         { id: ids[1], platform: 'web' },

@@ -1,9 +1,11 @@
 import { GAVE_WAY } from '../../src/push/backlog-store.ts';
 import type { DeviceEvent, DeviceStory, UsersReached } from '../../src/push/model/delivery.ts';
 import type { DeviceId } from '../../src/push/model/device.ts';
+import type { ShownPause } from '../../src/push/model/device-pause.ts';
 import { StoreLost } from '../../src/push/store-faults.ts';
 import type { StoryKey, StoryStore } from '../../src/push/story-store.ts';
 import type { KeptDevice, MemoryDevices } from './devices.ts';
+import { waitingFor } from './paused-devices.ts';
 import type { Fate, KeptPublish, MemoryPublishes } from './publishes.ts';
 
 /** What happened to the devices and users of publishes, in memory. */
@@ -39,11 +41,18 @@ export class MemoryStories implements StoryStore {
       removed: present === undefined ? removalOf(tombstone) : undefined,
       matches: present !== undefined && isNamed(kept, present),
       hasPayload: kept.publish.platforms.includes(platform),
+      pause: device.pause && { ...device.pause, ...this.waitingFor(device.number) },
       nextAttemptAtMs: fate?.state === 'retrying' ? fate.dueAtMs : undefined,
       events: [...attempts(kept, fate, hasGivenWay), ...reportsOf(kept, deviceId)].sort(
         (a, b) => a.atMs - b.atMs,
       ),
     };
+  }
+
+  private waitingFor(device: number): Pick<ShownPause, 'waiting' | 'cause'> {
+    const waiting = waitingFor(this.publishes, device);
+    const cause = waiting.find(({ fate }) => fate.words !== '')?.fate.words ?? '';
+    return { waiting: waiting.length, cause };
   }
 
   async usersReached(publish: number): Promise<UsersReached> {

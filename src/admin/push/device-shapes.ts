@@ -75,6 +75,12 @@ export const shownDevice = z
       .describe(
         'When a gateway first accepted it; null if never, or if that was before this was recorded.',
       ),
+    pausedUntil: z
+      .string()
+      .nullable()
+      .describe(
+        'Until when nothing is sent to it, because its gateway asked for that, or fails for it while others are accepted; null if it may be sent to now. Pauses below 10 s are not shown.',
+      ),
     metadata: z
       .record(z.string(), z.string())
       .describe('Empty if payloads and personal data are hidden.'),
@@ -88,8 +94,9 @@ export function showDevice(
   device: ListedDevice,
   { seesPayloads }: Pick<Rights, 'seesPayloads'>,
 ): ShownDevice {
-  const { id, platform, userId = null, isAccepted, acceptedAtMs, client } = device;
+  const { id, platform, userId = null, isAccepted, acceptedAtMs, client, pause } = device;
   const metadata = seesPayloads ? device.metadata : {};
+  const isPaused = pause !== undefined && pause.untilMs > Date.now();
   return {
     id,
     platform,
@@ -98,6 +105,7 @@ export function showDevice(
     seenAt: new Date(device.seenAtMs).toISOString(),
     accepted: isAccepted,
     acceptedAt: acceptedAtMs === undefined ? null : new Date(acceptedAtMs).toISOString(),
+    pausedUntil: isPaused ? new Date(pause.untilMs).toISOString() : null,
     metadata,
     client,
   };

@@ -343,6 +343,30 @@ describe('what the gateway said', () => {
     );
   });
 
+  it('is that nothing is sent to this device for now', () => {
+    const pause = {
+      untilMs: NOW_MS + 60_000,
+      failures: 3,
+      sinceMs: PUBLISHED_MS,
+      waiting: 2,
+      cause: 'http-429',
+    };
+    const story = { pause, page: 'waiting' } as const;
+    const paused = eventsOf({ story }).find(({ what }) => what === 'device-paused');
+    expect(paused?.atMs).toBe(PUBLISHED_MS);
+    expect(paused?.detail).toContain(`until ${new Date(pause.untilMs).toISOString()}`);
+    expect(paused?.detail).toContain('failed 3 times');
+    expect(paused?.detail).toContain('(http-429)');
+    expect(paused?.detail).toEndWith('2 publishes wait for it.');
+    const whats = (scene: Scene) => eventsOf(scene).map(({ what }) => what);
+    expect(whats({ story, nowMs: pause.untilMs })).not.toContain('device-paused');
+    expect(whats({ story, status: { state: 'finished' } })).not.toContain('device-paused');
+    const retried = happened('retry', { reason: 'device-paused', words: 'http-429', attempts: 1 });
+    const { detail } = only({ story: { events: [retried], nextAttemptAtMs: pause.untilMs } });
+    expect(detail).toStartWith('1 attempt failed so far: ');
+    expect(detail).toContain('(http-429)');
+  });
+
   it('delayed it until its time to live ended', () => {
     const expired = (changes: Partial<DeviceEvent>) =>
       only({ story: { events: [happened('expired', changes)] } });

@@ -1,12 +1,13 @@
 import type { OpenCircuit } from '../delivering/ports.ts';
 import type { DeviceStory } from '../model/delivery.ts';
 import type { DeviceId } from '../model/device.ts';
+import { DEVICE_PAUSED } from '../model/device-pause.ts';
 import type { PublishStatus } from '../model/publish.ts';
 import { adviceOn } from './advice.ts';
 import { audienceEvent } from './audience-event.ts';
 import { gatewayEvent } from './gateway-events.ts';
 import { liveEvents, wasReachedLive } from './live-events.ts';
-import type { Explanation, TimelineEvent } from './timeline.ts';
+import { type Explanation, type TimelineEvent, timeText } from './timeline.ts';
 
 export interface ExplainOptions {
   readonly deviceId: DeviceId;
@@ -38,7 +39,9 @@ export function explain(
     ...story.events.map((event) => gatewayEvent(event, story, nowMs)),
     ...removalOf(story),
     ...progressOf(story, status, nowMs),
-    ...(isStillToCome(story, status) ? pauseEvents(story, pauses) : []),
+    ...(isStillToCome(story, status)
+      ? [...pauseEvents(story, pauses), ...devicePauseOf(story, nowMs)]
+      : []),
   ];
   return { deviceId, platform: story.platform, events: events.toSorted(byTime) };
 }
@@ -188,6 +191,22 @@ function pauseEvents({ platform }: DeviceStory, pauses: readonly PausedRoute[]):
         advice,
       };
     });
+}
+
+function devicePauseOf({ platform, pause }: DeviceStory, nowMs: number): TimelineEvent[] {
+  if (pause === undefined || pause.untilMs <= nowMs) return [];
+  const { sinceMs, untilMs, failures, waiting, cause } = pause;
+  const { why, advice } = adviceOn({ platform, reason: DEVICE_PAUSED, words: cause });
+  const times = failures === 1 ? 'once' : `${failures} times`;
+  const waits = waiting === 1 ? '1 publish waits' : `${waiting} publishes wait`;
+  return [
+    {
+      atMs: sinceMs,
+      what: 'device-paused',
+      detail: `Nothing is sent to this device until ${timeText(untilMs)}, as it has failed ${times} since this time: ${why}. ${waits} for it.`,
+      advice,
+    },
+  ];
 }
 
 function dueAt({ createdAtMs, sendAtMs }: PublishStatus): number {

@@ -1,5 +1,5 @@
 import type { Platform } from './device.ts';
-import type { NewDevicePause } from './device-pause.ts';
+import type { NewDevicePause, ShownPause } from './device-pause.ts';
 import type { StoredLiveUser } from './live.ts';
 import type { PublishId, PublishTarget } from './publish.ts';
 
@@ -235,6 +235,8 @@ export interface DeviceStory {
   readonly hasPayload: boolean;
   /** The live result of its user; `undefined`: none, or unknown. */
   readonly live?: StoredLiveUser | undefined;
+  /** The last pause of the device, if it is in the store. */
+  readonly pause?: ShownPause | undefined;
   /** When its next attempt is due, if there is one. */
   readonly nextAttemptAtMs: number | undefined;
   /** The oldest first. */

@@ -10,6 +10,14 @@ export interface DevicePause {
   readonly sinceMs: number;
 }
 
+/** A pause as it is shown. It may be over. */
+export interface ShownPause extends DevicePause {
+  /** How many publishes wait for its end. */
+  readonly waiting: number;
+  /** The reason of the failure that caused it; empty: not known. */
+  readonly cause: string;
+}
+
 /** A pause as it is stored: only if the device still has the token that failed. */
 export interface NewDevicePause extends DevicePause {
   readonly token: string;

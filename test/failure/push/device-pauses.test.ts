@@ -53,6 +53,17 @@ it(
     for (let more = 0; more < 7; more++) ids.push(await site.publish(instance, newsFor()));
     for (const id of ids) await othersHaveIt(id);
     const before = arrivals.map((times) => times.length);
+    for (const platform of platforms) {
+      const events = await site.explain(instance, ids[7] as string, {
+        ...(instance.devices[platform][0] as SiteDevice),
+      });
+      expect(events).toContainEqual(
+        expect.objectContaining({
+          what: 'device-paused',
+          detail: expect.stringMatching(/until .*Z, as it has failed once .* 8 publishes wait/),
+        }),
+      );
+    }
 
     for (const id of ids) {
       expect(await site.finished(instance, id)).toMatchObject({

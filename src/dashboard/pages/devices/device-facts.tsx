@@ -22,7 +22,7 @@ export function Registered(props: RegisteredProps) {
 }
 
 function Facts({ instance, device }: RegisteredProps) {
-  const { id, userId, acceptedAt, accepted, token, client } = device;
+  const { id, userId, acceptedAt, accepted, token, client, pausedUntil } = device;
   return (
     <Card title="Facts" aside={<CopyButton text={id}>Copy id</CopyButton>}>
       <dl class="inside facts">
@@ -49,6 +49,7 @@ function Facts({ instance, device }: RegisteredProps) {
             <div class="muted small">Later acceptances are only kept with each publish.</div>
           )}
         </Fact>
+        <Fact word="Paused until">{pausedUntil && moment(pausedUntil)}</Fact>
         <Fact word="Token">
           {token.begins !== '' && <span class="mono">{token.begins}… </span>}
           {counted(token.length, 'character')}

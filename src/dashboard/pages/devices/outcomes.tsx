@@ -22,6 +22,7 @@ const words: Readonly<Record<ShownEvent['what'], readonly [word: string, look: s
   'live-absent': ['not there', ''],
   'live-skipped': ['not asked', 'warn'],
   'gateway-paused': ['gateway paused', 'bad'],
+  'device-paused': ['paused', 'bad'],
   accepted: ['accepted', 'ok'],
   retry: ['retried', 'warn'],
   failed: ['failed', 'bad'],

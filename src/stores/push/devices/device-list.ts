@@ -1,8 +1,10 @@
 import type { SQL } from 'bun';
 import type { DeviceId, DeviceMetadata, Platform } from '../../../push/model/device.ts';
+import type { DevicePause } from '../../../push/model/device-pause.ts';
 import type { Database } from '../../database/database.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 import { StoredAudience } from './audience-source.ts';
+import { type PauseColumns, pauseOf } from './device-pauses.ts';
 import { afterRemoval, type DeletedRow } from './device-rows.ts';
 
 /** Selects devices. All conditions must hold. */
@@ -37,9 +39,11 @@ export interface ListedDevice {
   readonly metadata: DeviceMetadata;
   /** The SDK and browser, as reported at registration. */
   readonly client: string;
+  /** Its last pause in the store, which may be over. */
+  readonly pause: DevicePause | undefined;
 }
 
-export interface ListedRow {
+export interface ListedRow extends PauseColumns {
   readonly number: BigInteger;
   readonly id: DeviceId;
   readonly platform: Platform;
@@ -53,7 +57,8 @@ export interface ListedRow {
 
 /** The columns of a `ListedRow`. */
 export function columns(sql: SQL) {
-  return sql`number, id, platform, user_id, registered_at, seen_at, accepted_at, metadata, sdk`;
+  return sql`number, id, platform, user_id, registered_at, seen_at, accepted_at, metadata, sdk,
+    paused_until, failures, failing_since`;
 }
 
 /** Devices read without yielding to the event loop, and removed in one commit at most. */
@@ -235,5 +240,6 @@ export function listedDevice(row: ListedRow): ListedDevice {
     acceptedAtMs: acceptedAtMs === 0 ? undefined : acceptedAtMs,
     metadata: JSON.parse(row.metadata),
     client: row.sdk,
+    pause: pauseOf(row),
   };
 }

@@ -2,6 +2,7 @@ import type { SQL } from 'bun';
 import { GAVE_WAY } from '../../../push/backlog-store.ts';
 import type { DeviceEvent, DeviceStory, UsersReached } from '../../../push/model/delivery.ts';
 import type { Platform } from '../../../push/model/device.ts';
+import type { DevicePause } from '../../../push/model/device-pause.ts';
 import type { PublishState, PublishTarget } from '../../../push/model/publish.ts';
 import {
   outlineOfBody,
@@ -12,6 +13,8 @@ import type { StoryKey, StoryStore } from '../../../push/story-store.ts';
 import type { Database } from '../../database/database.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
+import { type PauseColumns, pauseOf } from '../devices/device-pauses.ts';
+import { countWaiting } from '../jobs/paused-devices.ts';
 import { type AudiencePage, audiencePageOf } from './audience-page.ts';
 import { liveUser, liveUsersReached } from './live-users.ts';
 
@@ -30,9 +33,10 @@ interface KnownDevice {
   readonly userId: string | undefined;
   readonly registeredAtMs: number;
   readonly removed: DeviceStory['removed'];
+  readonly pause: DevicePause | undefined;
 }
 
-interface KnownRow {
+interface KnownRow extends PauseColumns {
   readonly number: BigInteger;
   readonly platform: Platform;
   readonly user_id: string | null;
@@ -104,6 +108,10 @@ async function readStory(sql: SQL, key: StoryKey): Promise<DeviceStory | undefin
     matches,
     hasPayload: platforms.includes(device.platform),
     live,
+    pause: device.pause && {
+      ...device.pause,
+      ...(await countWaiting(sql, device.number)),
+    },
     nextAttemptAtMs: waits ? Number(row.due_at) : undefined,
     events: [...attemptsOf(publish, page, row), ...reports].sort((a, b) => a.atMs - b.atMs),
   };
@@ -120,10 +128,11 @@ async function knownDevice(
   { instance, device: id }: StoryKey,
 ): Promise<KnownDevice | undefined> {
   const [row]: KnownRow[] = await sql`
-    SELECT number, platform, user_id, registered_at, NULL AS removed_at, '' AS reason, '' AS words
+    SELECT number, platform, user_id, registered_at, NULL AS removed_at, '' AS reason, '' AS words,
+      paused_until, failures, failing_since
     FROM devices WHERE id = ${id} AND instance = ${instance}
     UNION ALL
-    SELECT number, platform, NULL, registered_at, removed_at, reason, words
+    SELECT number, platform, NULL, registered_at, removed_at, reason, words, NULL, 0, NULL
     FROM device_tombstones WHERE instance = ${instance} AND id = ${id}
     ORDER BY removed_at NULLS FIRST`;
   if (row === undefined) return undefined;
@@ -134,6 +143,7 @@ async function knownDevice(
     userId: row.user_id ?? undefined,
     registeredAtMs: Number(row.registered_at),
     removed: removed_at === null ? undefined : { atMs: Number(removed_at), reason, words },
+    pause: pauseOf(row),
   };
 }
 

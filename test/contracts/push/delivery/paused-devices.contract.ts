@@ -94,6 +94,10 @@ function pausedDevices(current: () => DeliverySetup): void {
       expect((await recipient()).pause).toBeUndefined();
       await pause();
       expect((await recipient()).pause).toEqual(PAUSE);
+      const waiting = await newJob();
+      await wait(waiting, 60_000);
+      const story = await scene.story(waiting.publish.id, id);
+      expect(story.pause).toEqual({ ...PAUSE, waiting: 1, cause: 'http-429' });
       const longer = { untilMs: PAUSE.untilMs + 1, failures: 4, sinceMs: PAUSE.sinceMs };
       await pause(longer);
       await pause({ ...PAUSE, failures: 1 });
