@@ -14,7 +14,7 @@ interface Waiting {
 }
 
 /** The publishes that wait for a device, the oldest first. */
-function waitingFor(publishes: MemoryPublishes, device: number): readonly Waiting[] {
+export function waitingFor(publishes: MemoryPublishes, device: number): readonly Waiting[] {
   return publishes.all().flatMap(({ number: publish, pages }) =>
     pages.flatMap(({ fates }) => {
       const fate = fates.get(device);
