@@ -7,6 +7,11 @@ export function versionOf(root: string): string {
   return run(['sh', join(root, 'packaging/version.sh')], { cwd: root }).trim();
 }
 
+/** The version of a Debian package: there, a tilde sorts before the release, as a hyphen does in SemVer. */
+export function debianVersionOf(version: string): string {
+  return version.replace('-', '~');
+}
+
 /** The version in the tag of an image, where no plus may be. The chart replaces it in the same way. */
 export function tagOf(version: string): string {
   return version.replace('+', '_');

@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import packageJson from '../package.json';
 import { buildBinary, type Target } from './binary.ts';
 import { ROOT } from './bundle.ts';
-import { commitTime, versionOf } from './commit.ts';
+import { commitTime, debianVersionOf, versionOf } from './commit.ts';
 import { copyDocuments } from './documents.ts';
 import { manualPage } from './man-page.ts';
 import { requireProgram, run } from './run.ts';
@@ -65,7 +65,7 @@ async function packOne({ target, architecture, out }: One): Promise<string> {
     copyDocuments(join(content, 'usr/share/doc/fanfare'));
     mkdirSync(join(content, 'usr/bin'), { recursive: true });
     cpSync(await buildBinary(target, folder), join(content, 'usr/bin/fanfare'));
-    const version = versionOf(ROOT);
+    const version = debianVersionOf(versionOf(ROOT));
     const control = await Bun.file(join(ROOT, 'packaging/debian/control')).text();
     const compressed = {
       'usr/share/doc/fanfare/changelog.gz': changelogOf(control),
@@ -115,7 +115,7 @@ function changelogOf(control: string): string {
   const maintainer = /^Maintainer: (.*)$/m.exec(control)?.[1];
   const date = new Date(commitTime(ROOT) * 1_000).toUTCString().replace('GMT', '+0000');
   return [
-    `fanfare (${versionOf(ROOT)}) stable; urgency=medium`,
+    `fanfare (${debianVersionOf(versionOf(ROOT))}) stable; urgency=medium`,
     '',
     `  * See ${packageJson.homepage.replace(/#.*$/, '')}/blob/main/CHANGELOG.md.`,
     '',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { debianVersionOf } from './commit.ts';
 import { SUMS_FILE } from './sums.ts';
 
 /** What a release of a version consists of; see `docs/install.md`. */
@@ -12,8 +13,8 @@ export function releaseFiles(version: string): readonly string[] {
     `fanfare-${version}-linux-arm64.tar.gz`,
     `fanfare-${version}-linux-x64.tar.gz`,
     `fanfare-chart-${version}.tgz`,
-    `fanfare_${version}_amd64.deb`,
-    `fanfare_${version}_arm64.deb`,
+    `fanfare_${debianVersionOf(version)}_amd64.deb`,
+    `fanfare_${debianVersionOf(version)}_arm64.deb`,
     'install.sh',
     'sbom.cdx.json',
   ];

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Prints the version of what is made from this clone. At the tag of the version in package.json it is that version. Elsewhere the time
-# of the commit follows it, in UTC, such as 1.2.3+20261128.125550: for Debian, a later build is then a later version. As metadata
-# of SemVer it means no order, but still tells builds apart. Without git it is the version in package.json.
+# Prints the version of what is made from this clone. At the tag of the version in package.json it is that version. Elsewhere it has
+# the time of the commit, in UTC, so that a later build has a later version: 1.2.3-dev.20261128130037 until CHANGELOG.md says that 1.2.3
+# was released, which is before 1.2.3, and then 1.2.3+20261128130037, which for Debian is after it. Without git it is the version in
+# package.json.
 #
 # With --build-args, prints the arguments of `docker build` for the labels of the image.
 set -eu
@@ -13,7 +14,8 @@ if [ -e .git ] && head=$(git rev-parse --verify --quiet HEAD); then
   commit=$head
   changes=$(git status --porcelain)
   if [ -n "$changes" ] || ! git tag --points-at HEAD | grep -qxF "v$version"; then
-    version=$version+$(TZ=UTC git log -1 --date=format-local:%Y%m%d.%H%M%S --format=%cd)
+    if grep -qF "## $version — " CHANGELOG.md; then version=$version+; else version=$version-dev.; fi
+    version=$version$(TZ=UTC git log -1 --date=format-local:%Y%m%d%H%M%S --format=%cd)
   fi
   if [ -n "$changes" ]; then
     version=$version.modified

@@ -30,7 +30,9 @@ describe('the admin API reports', () => {
     );
     expect(json).toMatchObject({
       // A build that is no release has its time behind it.
-      version: expect.stringMatching(new RegExp(`^${RegExp.escape(packageJson.version)}(?:\\+|$)`)),
+      version: expect.stringMatching(
+        new RegExp(`^${RegExp.escape(packageJson.version)}(?:[-+]|$)`),
+      ),
       command: 'npx fanfare',
       threads: 2,
       engine: 'memory',

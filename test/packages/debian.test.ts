@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { appendFileSync, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { versionOf } from '../../packaging/commit.ts';
+import { debianVersionOf, versionOf } from '../../packaging/commit.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { temporaryDirectory } from '../cli/run-fanfare.ts';
 import { bootMachine, inChroot, type Machine, makeMachine } from './booted-machine.ts';
@@ -20,7 +20,7 @@ afterAll(() => folder[Symbol.dispose]());
 const root = join(folder.path, 'machine');
 const inside = (path: string) => join(root, path);
 const packageOf = (architecture: string) =>
-  join(folder.path, `fanfare_${versionOf(ROOT)}_${architecture}.deb`);
+  join(folder.path, `fanfare_${debianVersionOf(versionOf(ROOT))}_${architecture}.deb`);
 
 let machine: Machine;
 

@@ -62,14 +62,14 @@ describe('install.sh', () => {
   });
 
   it('installs from an address, over a version that is there', async () => {
-    using release = releases(['1.2.3', '1.3.0+20261128.130037']);
+    using release = releases(['1.2.3', '1.3.0+20261128130037']);
     const { from, binDir } = release;
     using server = Bun.serve({
       hostname: '127.0.0.1',
       port: 0,
       fetch: ({ url }) => new Response(Bun.file(join(from, new URL(url).pathname))),
     });
-    for (const version of ['1.2.3', '1.3.0+20261128.130037']) {
+    for (const version of ['1.2.3', '1.3.0+20261128130037']) {
       const args = ['--from', `${server.url}`, '--version', version, '--bin-dir', binDir];
       expect((await install(args)).exitCode).toBe(0);
       expect(readFileSync(join(binDir, 'fanfare'), 'utf8')).toEndWith(` ${version}\n`);

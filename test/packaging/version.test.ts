@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { versionOf } from '../../packaging/commit.ts';
+import { debianVersionOf, versionOf } from '../../packaging/commit.ts';
 import { temporaryDirectory } from '../cli/run-fanfare.ts';
 
 const PACKAGING = join(import.meta.dir, '../../packaging');
@@ -12,6 +12,7 @@ function clone() {
     'package.json': '{\n  "version": "1.2.3",\n  "type": "x"\n}\n',
   });
   mkdirSync(join(directory.path, 'packaging'));
+  writeFileSync(join(directory.path, 'CHANGELOG.md'), '## Unreleased\n\n## 1.2.2 — 2026-11-01\n');
   cpSync(join(PACKAGING, 'version.sh'), join(directory.path, 'packaging/version.sh'));
   const run = (command: readonly string[], env: Readonly<Record<string, string>> = {}) => {
     const options = { cwd: directory.path, env: { ...process.env, ...env } };
@@ -43,26 +44,31 @@ it('a build at the tag of its version has that version, and others the time of t
   expect(here.version()).toBe('1.2.3');
   here.commit('2026-11-28T00:05:09+02:00');
   here.git('tag', 'v1.2.30');
-  expect(here.version()).toBe('1.2.3+20261127.220509');
+  expect(here.version()).toBe('1.2.3-dev.20261127220509');
+  writeFileSync(join(here.path, 'CHANGELOG.md'), '## Unreleased\n\n## 1.2.3 — 2026-11-27\n');
+  here.commit('2026-11-28T00:05:10+02:00');
+  expect(here.version()).toBe('1.2.3+20261127220510');
   here.git('tag', 'v1.2.3');
   expect(here.version()).toBe('1.2.3');
   writeFileSync(join(here.path, 'changed'), '');
-  expect(here.version()).toBe('1.2.3+20261127.220509.modified');
+  expect(here.version()).toBe('1.2.3+20261127220510.modified');
   const commit = here.commit('2026-11-28T09:00:00Z');
-  expect(here.version()).toBe('1.2.3+20261128.090000');
+  expect(here.version()).toBe('1.2.3+20261128090000');
   expect(here.run(['sh', 'packaging/version.sh', '--build-args'])).toBe(
-    `--build-arg VERSION=1.2.3+20261128.090000 --build-arg COMMIT=${commit}`,
+    `--build-arg VERSION=1.2.3+20261128090000 --build-arg COMMIT=${commit}`,
   );
 });
 
 it('for Debian, a later build is a later version, and the next release a later one still', () => {
   const ascending = [
     '1.2.3',
-    '1.2.3+20261127.220509',
-    '1.2.3+20261127.220509.modified',
-    '1.2.3+20261128.000001',
+    '1.2.3+20261127220509',
+    '1.2.3+20261127220509.modified',
+    '1.2.3+20261128000001',
+    '1.2.4-dev.20261128000002',
+    '1.2.4-dev.20261129000000',
     '1.2.4',
-  ];
+  ].map(debianVersionOf);
   for (const [index, version] of ascending.slice(1).entries()) {
     const compared = ['dpkg', '--compare-versions', ascending[index] ?? '', 'lt', version];
     expect([version, Bun.spawnSync(compared).exitCode]).toEqual([version, 0]);
