@@ -289,8 +289,13 @@ export const metricRows = {
   pushLeftOut: {
     name: 'fanfare_push_left_out_total',
     kind: 'counter',
-    help: 'Devices that did not get a notification by a rule of this server, by reason. `gave-way`: their publish waited only for failures, and newer ones needed its room.',
-    label: { name: 'reason', values: ['gave-way'] },
+    help: 'Devices that did not get a notification by a rule of this server, by reason. `gave-way`: their publish waited only for failures, and newer ones needed its room. `retries-ended`: it failed for `limits.retryHours`. `too-many-for-device`: more than 100 publishes waited for the device.',
+    label: { name: 'reason', values: ['gave-way', 'retries-ended', 'too-many-for-device'] },
+  },
+  pushPausedDevices: {
+    name: 'fanfare_push_paused_devices',
+    kind: 'gauge',
+    help: 'Devices that fail while others are accepted, as this server knows. Each has a pause of its own, and is then tried by one publish.',
   },
   pushPages: {
     name: 'fanfare_push_pages',

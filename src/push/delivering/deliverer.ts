@@ -6,6 +6,7 @@ import { JobsInFlight } from './jobs/jobs-in-flight.ts';
 import { countDevices } from './jobs/memory-budget.ts';
 import { Progress } from './jobs/progress.ts';
 import { type DeliveryLimits, PARK_MS, PATIENCE_MS, STUCK_MS } from './limits.ts';
+import { OutcomeCounts } from './outcome-counts.ts';
 import type { CircuitEvent, DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
 import {
   expireWaiting,
@@ -13,7 +14,7 @@ import {
   returnNow,
   returnUnanswered,
 } from './routes/devices/returning-devices.ts';
-import { Dispatcher, type LastOutcomes, type OutcomeCounts } from './routes/dispatcher.ts';
+import { Dispatcher, type LastOutcomes } from './routes/dispatcher.ts';
 import { gatewayRates } from './routes/gateway-rates.ts';
 import { noGateways } from './routes/no-gateway.ts';
 import type { AnyGateway } from './routes/prepared-publish.ts';
@@ -62,11 +63,7 @@ export interface DelivererOptions {
  */
 export class Deliverer {
   readonly held: JobsInFlight;
-  readonly counts: Readonly<Record<Platform, OutcomeCounts>> = {
-    apns: noOutcomes(),
-    fcm: noOutcomes(),
-    web: noOutcomes(),
-  };
+  readonly counts = new OutcomeCounts();
   private readonly ports: PipelinePorts;
   private readonly limits: DeliveryLimits;
   private readonly access: StoreAccess;
@@ -102,6 +99,13 @@ export class Deliverer {
     let sending = 0;
     for (const dispatcher of this.dispatchers.values()) sending += dispatcher.sending;
     return sending;
+  }
+
+  /** Devices that fail while others are accepted. */
+  get pausedDevices(): number {
+    let devices = 0;
+    for (const { pauses } of this.dispatchers.values()) devices += pauses.size;
+    return devices;
   }
 
   /**
@@ -285,7 +289,7 @@ export class Deliverer {
       clock: this.clock,
       random,
       notices,
-      counts: this.counts[platform],
+      count: (after) => this.counts.count(platform, after),
       last: this.lastOutcomes(number, platform),
       onIdle: this.decide,
     });
@@ -477,8 +481,4 @@ function gatewayOf({ gateways }: DeliveredInstance, platform: Platform): AnyGate
 
 function nameOfDispatcher(instance: number, platform: Platform): string {
   return `${instance} ${platform}`;
-}
-
-function noOutcomes(): OutcomeCounts {
-  return { accepted: 0, retry: 0, failed: 0, expired: 0, pruned: 0 };
 }

@@ -167,9 +167,14 @@ describe('a device that alone fails for good', () => {
       ]);
     }
     expect(sends()).toHaveLength(1);
+    expect(pipeline.figures()).toMatchObject({
+      pausedDevices: 1,
+      leftOut: { 'too-many-for-device': 2, 'retries-ended': 0 },
+    });
     await seconds(3_600 + 120);
     expect(sends()).toHaveLength(101);
     await expectAllAccepted(ids.slice(2));
+    expect(pipeline.figures().pausedDevices).toBe(0);
   });
 
   it('keeps a publish waiting only for as long as its time to live', async () => {

@@ -15,11 +15,12 @@ import {
   RECOVERY_MS,
   STORE_PAUSE_MS,
 } from './limits.ts';
+import type { LeftOutReason, Outcomes } from './outcome-counts.ts';
 import { Planner } from './planning/planner.ts';
 import { PlanningPace } from './planning/planning-pace.ts';
 import { Poller } from './poller.ts';
 import type { CircuitEvent, OpenCircuit, PipelinePorts } from './ports.ts';
-import type { LastOutcomes, OutcomeCounts } from './routes/dispatcher.ts';
+import type { LastOutcomes } from './routes/dispatcher.ts';
 import { StoreAccess } from './store-access.ts';
 
 export interface PipelineFigures {
@@ -31,10 +32,14 @@ export interface PipelineFigures {
   /** Sends in flight. */
   readonly sending: number;
   /** Outcomes since the start. A device counts once for each attempt. */
-  readonly outcomes: Readonly<Record<Platform, Readonly<OutcomeCounts>>>;
+  readonly outcomes: Readonly<Record<Platform, Readonly<Outcomes>>>;
   readonly openCircuits: readonly OpenCircuit[];
   /** The work in the store that waits for any server, at the last count; `undefined`: not counted yet. */
   readonly backlog: Pick<DeliveryBacklog, 'pages' | 'retries'> | undefined;
+  /** Devices that fail while others are accepted. */
+  readonly pausedDevices: number;
+  /** Devices that are not tried any more by a rule of this server, since the start. */
+  readonly leftOut: Readonly<Record<LeftOutReason, number>>;
   /** Devices whose publish gave way to new ones on this server, since the start. */
   readonly gaveWay: Readonly<Record<Platform, number>>;
   /** For how long the oldest page or retry has been due. */
@@ -126,15 +131,18 @@ export class Pipeline {
   figures(): PipelineFigures {
     const { timers } = this.ports;
     const { held, counts, sending } = this.deliverer;
+    const { apns, fcm, web } = counts.byPlatform;
     const oldestDueAtMs = this.backlog?.oldestDueAtMs;
     return {
       planning: this.planner.planned().length,
       jobs: held.budget.jobs,
       devices: held.budget.devices,
       sending,
-      outcomes: { apns: { ...counts.apns }, fcm: { ...counts.fcm }, web: { ...counts.web } },
+      outcomes: { apns: { ...apns }, fcm: { ...fcm }, web: { ...web } },
       openCircuits: this.deliverer.openCircuits(),
       backlog: this.backlog && { pages: this.backlog.pages, retries: this.backlog.retries },
+      pausedDevices: this.deliverer.pausedDevices,
+      leftOut: { ...counts.leftOut },
       gaveWay: { ...this.room.devices },
       lagMs: oldestDueAtMs === undefined ? 0 : Math.max(0, timers.now() - oldestDueAtMs),
     };

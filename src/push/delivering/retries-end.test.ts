@@ -18,7 +18,7 @@ describe('the time for retries', () => {
     const [dead] = await scene.registerMany(instance, 'fcm', 4);
     const id = await scene.publish(instance);
     scene.answer = ({ device }) => (device === dead ? tryAgain('gateway') : accepted);
-    scene.start();
+    const pipeline = scene.start();
     await minutes(30);
     expect(await scene.counts(id)).toMatchObject({ state: 'delivering', retrying: 1 });
     await minutes(31);
@@ -31,6 +31,7 @@ describe('the time for retries', () => {
     expect(await scene.reasons(id)).toEqual([
       { platform: 'fcm', reason: 'retries-ended', devices: 1 },
     ]);
+    expect(pipeline.figures().leftOut['retries-ended']).toBe(1);
     const { atMs } = scene.sends.findLast(({ device }) => device === dead) ?? { atMs: 0 };
     expect(atMs).toBeLessThan(HOUR_MS);
   });

@@ -22,34 +22,38 @@ export function DeviceTable({
     <Table
       columns={['Device', 'Platform', 'Its gateway', { number: 'Registered' }, { number: 'Seen' }]}
     >
-      {devices.map(({ id, platform, userId, client, accepted, registeredAt, seenAt }) => (
-        <tr key={id}>
-          <td class="name">
-            <div class="cut">
-              <a class="mono" href={pathTo(inInstance(instance, 'devices', id))}>
-                {id}
-              </a>
-            </div>
-            <div class="cut muted small">{[userId, client].filter(Boolean).join(' · ')}</div>
-          </td>
-          <td>
-            <span class="tag">{platformNames[platform]}</span>
-          </td>
-          <td>
-            {accepted ? (
-              <span class="tag ok">accepts it</span>
-            ) : (
-              <span class="tag">never accepted it</span>
-            )}
-          </td>
-          <td class="number" data-label="registered">
-            {moment(registeredAt)}
-          </td>
-          <td class="number" data-label="seen">
-            {duration(nowMs - Date.parse(seenAt))} ago
-          </td>
-        </tr>
-      ))}
+      {devices.map(
+        ({ id, platform, userId, client, accepted, pausedUntil, registeredAt, seenAt }) => (
+          <tr key={id}>
+            <td class="name">
+              <div class="cut">
+                <a class="mono" href={pathTo(inInstance(instance, 'devices', id))}>
+                  {id}
+                </a>
+              </div>
+              <div class="cut muted small">{[userId, client].filter(Boolean).join(' · ')}</div>
+            </td>
+            <td>
+              <span class="tag">{platformNames[platform]}</span>
+            </td>
+            <td>
+              {pausedUntil !== null ? (
+                <span class="tag warn">paused until {moment(pausedUntil)}</span>
+              ) : accepted ? (
+                <span class="tag ok">accepts it</span>
+              ) : (
+                <span class="tag">never accepted it</span>
+              )}
+            </td>
+            <td class="number" data-label="registered">
+              {moment(registeredAt)}
+            </td>
+            <td class="number" data-label="seen">
+              {duration(nowMs - Date.parse(seenAt))} ago
+            </td>
+          </tr>
+        ),
+      )}
     </Table>
   );
 }

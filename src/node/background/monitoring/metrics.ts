@@ -52,12 +52,15 @@ export class BackgroundMetrics implements Disposable {
 
   private measurePush(): void {
     const { meter, push } = this.options;
-    const { outcomes, backlog, gaveWay, lagMs, openCircuits } = push();
+    const { outcomes, backlog, gaveWay, leftOut, lagMs, openCircuits, pausedDevices } = push();
     const { apns, fcm, web } = outcomes;
     for (const outcome of Object.keys(apns) as (keyof typeof apns)[]) {
       meter.set('pushDeliveries', apns[outcome] + fcm[outcome] + web[outcome], outcome);
     }
     meter.set('pushLeftOut', gaveWay.apns + gaveWay.fcm + gaveWay.web, 'gave-way');
+    for (const [reason, devices] of Object.entries(leftOut))
+      meter.set('pushLeftOut', devices, reason);
+    meter.set('pushPausedDevices', pausedDevices);
     meter.set('pushPages', backlog?.pages ?? 0);
     meter.set('pushRetries', backlog?.retries ?? 0);
     meter.set('pushLag', lagMs / 1000);

@@ -26,9 +26,6 @@ import { type AnyGateway, PreparedPublish } from './prepared-publish.ts';
 import { type Route, Slice, type SliceOptions } from './route.ts';
 import { RouteTable } from './route-table.ts';
 
-/** Devices by result. */
-export type OutcomeCounts = Record<After['what'], number>;
-
 /** A gateway's latest outcomes, for one instance. Times are the system's. */
 export interface LastOutcomes {
   /** 0: never. */
@@ -50,7 +47,7 @@ export interface DispatcherOptions {
   readonly clock: SteadyClock;
   readonly random: () => number;
   readonly notices: PipelineNotices;
-  readonly counts: OutcomeCounts;
+  readonly count: (after: After) => void;
   readonly last: LastOutcomes;
   /** Called when no send of a job is in flight, and its devices may need another decision. */
   readonly onIdle: (job: InFlightJob) => void;
@@ -381,7 +378,7 @@ export class Dispatcher {
     const others = this.othersAccepted(route, recipient.number, this.options.clock.at(wallMs));
     const after = afterPause(pause, { attempts, wasAccepted, lifetime, others, nowMs: wallMs });
     // A device that waits is counted with its attempt.
-    if (after.what !== 'retry') this.options.counts[after.what]++;
+    if (after.what !== 'retry') this.options.count(after);
     settleDevice(job, recipient, attempts, after);
     if (job.inFlight === 0) this.options.onIdle(job);
     return true;
@@ -473,7 +470,7 @@ export class Dispatcher {
   }
 
   private settle(job: InFlightJob, recipient: Recipient, attempts: number, after: After): void {
-    this.options.counts[after.what]++;
+    this.options.count(after);
     settleDevice(job, recipient, attempts, after);
     if (job.inFlight === 0) this.options.onIdle(job);
   }
