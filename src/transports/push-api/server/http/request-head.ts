@@ -1,3 +1,4 @@
+import { METHODS as KNOWN_METHODS } from 'node:http';
 import { saysClose } from '../../../refused-body.ts';
 import { HEAD_BYTES_MAX } from '../../bounds.ts';
 
@@ -40,11 +41,14 @@ export interface FoundHead {
   readonly end: number;
 }
 
-/** PRI begins a connection of HTTP/2: its version is refused, which says more than an unknown method would. */
-const METHODS = new Set('GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT PRI'.split(' '));
+/**
+ * A path answers 405 to those that it does not accept. PRI begins a connection of HTTP/2: its version is refused, which says more
+ * than an unknown method would.
+ */
+const METHODS = new Set([...KNOWN_METHODS, 'PRI']);
 
 /** The longest method, and the space behind it. */
-const METHOD_BYTES_MAX = 8;
+const METHOD_BYTES_MAX = Math.max(...KNOWN_METHODS.map(({ length }) => length)) + 1;
 
 const HEADERS_MAX = 198;
 
@@ -68,6 +72,7 @@ const CR = 13;
 const LF = 10;
 const SPACE = 0x20;
 const TAB = 0x09;
+const HYPHEN = 0x2d;
 const CAPITAL_A = 0x41;
 const CAPITAL_Z = 0x5a;
 
@@ -103,7 +108,7 @@ function mayBeginMethod(bytes: Buffer): boolean {
   if (isHalfEmptyLine) return true;
   for (const [at, byte] of bytes.subarray(0, METHOD_BYTES_MAX).entries()) {
     if (byte === SPACE && at > 0) return true;
-    if (byte < CAPITAL_A || byte > CAPITAL_Z) return false;
+    if (byte !== HYPHEN && (byte < CAPITAL_A || byte > CAPITAL_Z)) return false;
   }
   return bytes.length < METHOD_BYTES_MAX;
 }
