@@ -57,7 +57,7 @@ export function rightsOf(caller: Caller, { admin, dashboard }: RightsConfig): Ri
 /** Groups that a refusal lists. */
 const GROUPS_SHOWN = 10;
 
-/** Why a caller may do nothing, with what whoever can change that needs to know. */
+/** Refuses a caller without a role. Says whom to ask, and which names an entry in `admin.roles` must have. */
 export function noRole({ user, groups }: Caller): OperationRefused {
   const [shown, more] = [groups.slice(0, GROUPS_SHOWN), groups.length - GROUPS_SHOWN];
   const named = [...shown, ...(more > 0 ? [`${more} more`] : [])].map(printable).join(', ');

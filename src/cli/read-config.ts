@@ -8,7 +8,7 @@ export function readConfig(invocation: Invocation): Config | undefined {
   return readWholeConfig(invocation)?.config;
 }
 
-/** The same, with where it was found. */
+/** Reads the configuration, with the file that it comes from. Prints every problem and returns `undefined` if it cannot be used. */
 export function readWholeConfig({ given, output }: Invocation): UsableConfig | undefined {
   const file = given.value('config');
   const loaded = loadConfig({

@@ -31,7 +31,7 @@ import { forgetApp } from './forget-app.ts';
 import { countForgotten } from './history/count-forgotten.ts';
 import { historyToKeep } from './history/kept-history.ts';
 import { statedRules } from './history/rules.ts';
-import { checkLayout, streamPrefix } from './layout.ts';
+import { checkLayout, partitionNames, streamPrefix } from './layout.ts';
 import { RedisRefused, type Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { LoopParts } from './loop.ts';
@@ -326,23 +326,21 @@ export class RedisEngine implements Authority {
         throw new ServerUnusable(index, error);
       }
     }
+    const rules = () => this.rules;
+    const catchUp = (partition: Partition) => this.catchUp(partition);
     for (let number = 0; number < PARTITIONS; number++) {
       const claims = new WebhookClaims({
         apps,
         webhooks,
         settle: (ids) => this.partitions[number]?.settle(ids),
       });
-      const keys = `${keyPrefix}{${number}}`;
       const { link, database } = this.serverOf(number);
-      const streams =
-        database === 0 ? undefined : `${streamPrefix(keyPrefix, database)}{${number}}t:`;
+      const names = partitionNames(keyPrefix, { number, database });
       this.claims.push(claims);
       const report = (ids: readonly string[]) => claims.report(ids);
-      const catchUp = (partition: Partition) => this.catchUp(partition);
       const { serverName } = quotas;
-      const rules = () => this.rules;
-      const parts = { link, timers, log, meter, serverName, report, rules, catchUp };
-      this.partitions.push(new Partition({ number, keys, streams, ...parts }));
+      const parts = { link, timers, log, meter, serverName, report, catchUp, rules };
+      this.partitions.push(new Partition({ number, ...names, ...parts }));
     }
     quotas.start({ partitions: this.partitions, usage: this.loop.broadcaster.usage, apps });
     await Promise.all(this.partitions.map((partition) => partition.recover()));
@@ -351,8 +349,10 @@ export class RedisEngine implements Authority {
 
   private async openServer(index: number): Promise<void> {
     const { servers, timers, log, keyPrefix } = this.options;
-    const database = servers[index]?.database ?? 0;
-    const link = await servers[index]?.open({
+    const server = servers[index];
+    if (server === undefined) throw new Error(`There is no server ${index}`);
+    const { database } = server;
+    const link = await server.open({
       onAway: () => this.onServer(index, (partition) => partition.away()),
       onBack: () => {
         this.onServer(index, (partition) => void partition.recover());
@@ -371,7 +371,6 @@ export class RedisEngine implements Authority {
       },
       onGap: () => this.onGap(index),
     });
-    if (link === undefined) throw new Error(`There is no server ${index}`);
     const follows = new Follows(link, timers);
     this.servers.push({ link, database, follows, gapAtMs: 0, isLossLogged: false });
     await this.checkLayout(index);
@@ -379,10 +378,9 @@ export class RedisEngine implements Authority {
   }
 
   private async checkLayout(index: number): Promise<void> {
-    const { servers, keyPrefix } = this.options;
-    const names = servers.map(({ name }) => name);
+    const servers = this.options.servers.map(({ name }) => name);
     const { link, database } = this.serverOf(index);
-    await checkLayout(link, { keyPrefix, servers: names, index, database });
+    await checkLayout(link, { keyPrefix: this.options.keyPrefix, servers, index, database });
   }
 
   /** Small groups of partitions tick together, so that the load is even. */

@@ -26,6 +26,16 @@ export function streamPrefix(keyPrefix: string, database: number): string {
   return database === 0 ? keyPrefix : `${keyPrefix}db${database}:`;
 }
 
+/** The prefixes of the keys and streams of a partition. `streams` is `undefined` where scripts make it of that of the keys. */
+export function partitionNames(
+  keyPrefix: string,
+  { number, database }: { readonly number: number; readonly database: number },
+): { readonly keys: string; readonly streams: string | undefined } {
+  const part = `{${number}}`;
+  const streams = database === 0 ? undefined : `${streamPrefix(keyPrefix, database)}${part}t:`;
+  return { keys: `${keyPrefix}${part}`, streams };
+}
+
 /**
  * Marks a server as the one at this index. Rejects with `RedisRefused` if nodes with another layout or another list
  * of servers use it, so that the state is never split.
