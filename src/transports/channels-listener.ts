@@ -5,6 +5,12 @@ import { type Certificate, CIPHER_SUITES } from '../runtime/certificate.ts';
 import type { ChannelsApi } from './channels-api/api.ts';
 import { refuseRequest } from './channels-api/problems.ts';
 import type { ClientAddresses } from './client-address.ts';
+import {
+  HEALTH_HEADERS,
+  HEALTH_METHODS,
+  type HealthAnswer,
+  type ListenerHealth,
+} from './health.ts';
 import { isFallbackPath } from './http-fallback/session-path.ts';
 import { answerStatistics, type StatisticsMeter } from './http-fallback/statistics.ts';
 import type { FallbackTransport } from './http-fallback/transport.ts';
@@ -40,6 +46,8 @@ export interface ChannelsListenerOptions {
   readonly api: ChannelsApi;
   readonly keepAlive: KeepAlive;
   readonly addresses: ClientAddresses;
+  /** `undefined`: health checks are answered on the admin listener only. */
+  readonly health: ListenerHealth | undefined;
   readonly meter: ListenerMeter;
 }
 
@@ -52,6 +60,7 @@ export function listenForChannels({
   api,
   keepAlive,
   addresses,
+  health,
   meter,
 }: ChannelsListenerOptions): Server<SocketData> {
   /** Answers a handshake that has not become a connection. */
@@ -78,6 +87,10 @@ export function listenForChannels({
     hub.rateLimitedLog.info('Connection refused', { address: sender() }, { path, why });
     return refuseRequest('bad-handshake', why);
   };
+  const answerHealth = (method: string, path: string): Response | undefined => {
+    const answer = health?.answer(method, path);
+    return answer && healthResponse(answer);
+  };
   return Bun.serve<SocketData>({
     hostname: settings.host,
     port: settings.port,
@@ -98,12 +111,14 @@ export function listenForChannels({
         return after(outcome, (known) => refuseHandshake(known, target.path, sender));
       }
       if (isFallbackPath(path)) return fallback.answer(path, { request, server, target });
-      return keepAlive.answer(
+      const answer = keepAlive.answer(
         { request, server },
-        answerStatistics(request.method, path, meter) ??
+        answerHealth(request.method, path) ??
+          answerStatistics(request.method, path, meter) ??
           answerResumeScript(request, path) ??
           api.answer(request, target, sender),
       );
+      return request.method === 'HEAD' ? after(answer, withDate) : answer;
     },
     error(error) {
       hub.rateLimitedLog.error(
@@ -116,6 +131,18 @@ export function listenForChannels({
     },
     websocket: sockets.handlers(),
   });
+}
+
+function healthResponse({ status, text }: HealthAnswer): Response {
+  const headers =
+    status === 405 ? { ...HEALTH_HEADERS, allow: HEALTH_METHODS } : { ...HEALTH_HEADERS };
+  return new Response(text, { status, headers });
+}
+
+/** Bun leaves `Date` out of answers to HEAD. */
+function withDate(response: Response): Response {
+  response.headers.set('date', new Date().toUTCString());
+  return response;
 }
 
 /** `path`: without the prefix of the server. Some proxies add `Upgrade` to every request. */

@@ -160,10 +160,10 @@ describe('the admin API refuses with a reason', () => {
     const refused = await admin(server, 'PUT', '/apps');
     expect(refused).toMatchObject({
       status: 405,
-      json: { error: 'This path only supports GET, POST' },
+      json: { error: 'This path only supports GET, HEAD, POST' },
     });
-    expect(refused.headers.get('allow')).toBe('GET, POST');
-    expect((await admin(server, 'POST', '//healthz')).headers.get('allow')).toBe('GET');
+    expect(refused.headers.get('allow')).toBe('GET, HEAD, POST');
+    expect((await admin(server, 'POST', '//healthz')).headers.get('allow')).toBe('GET, HEAD');
   });
 });
 

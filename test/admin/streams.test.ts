@@ -5,6 +5,7 @@ import { adminBounds } from '../../src/transports/admin/bounds.ts';
 import { listenForAdmin } from '../../src/transports/admin/listener.ts';
 import { Readiness } from '../../src/transports/admin/readiness.ts';
 import { keptLog } from '../../src/webhooks/webhooks.fixture.ts';
+import { RawHttp } from '../../testing/clients/raw-http.ts';
 import { eventually } from '../../testing/eventually.ts';
 
 const authorization = 'Bearer password';
@@ -154,4 +155,20 @@ it('notifies a stream when its client loses access', async () => {
   server.write('the end');
   server.end();
   expect(await response.text()).toBe('the end');
+});
+
+it('answers HEAD with the head of a stream, and ends the stream', async () => {
+  await using server = await listening();
+  await using connection = await RawHttp.open(server);
+  const asks = (method: string, target: string) =>
+    connection.request({ method, target, headers: { authorization } });
+
+  const { status, headers, body } = await asks('HEAD', '/stream');
+  expect([status, body, headers.get('x-accel-buffering')]).toEqual([200, '', 'no']);
+  await server.cancelled;
+  // The connection is ready for the next request.
+  const get = await asks('GET', '/healthz');
+  const head = await asks('HEAD', '/healthz');
+  expect(head).toMatchObject({ status: 200, body: '' });
+  expect([...head.headers]).toEqual([...get.headers]);
 });

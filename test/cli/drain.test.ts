@@ -54,6 +54,10 @@ describe.each([1, 2])('a server with %d threads that stops', (threads) => {
     await draining(server);
 
     expect(await answerOf(server.adminPort, '/readyz')).toEqual([503, 'close']);
+    for (const port of [server.port, server.pushPort]) {
+      expect(await answerOf(port, '/readyz')).toEqual([503, 'close']);
+      expect(await answerOf(port, '/healthz')).toEqual([200, 'close']);
+    }
     expect(await answerOf(server.pushPort, '/')).toEqual([404, 'close']);
     for (let n = 0; n < 30; n++) {
       const { status, headers, body } = await triggerAlone(server);

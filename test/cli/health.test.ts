@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { RawHttp } from '../../testing/clients/raw-http.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { programOfOtherUser } from '../../testing/other-user.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
@@ -22,6 +23,12 @@ async function health(
     FANFARE_ADMIN_PORT: String(server.adminPort),
     ...environment,
   });
+}
+
+/** Asks a port itself. */
+async function ask(port: number, method: string, target: string) {
+  await using connection = await RawHttp.open({ port });
+  return await connection.request({ method, target });
 }
 
 describe('fanfare health', () => {
@@ -105,6 +112,47 @@ describe('fanfare health', () => {
     expect(ended.stderr).toContain('/readyz answers 503: ');
     expect(ended.stderr).toContain('realtime: stopping');
     expect(await health([], port)).toMatchObject({ exitCode: 0 });
+    // The ports for clients say no more than the status.
+    for (const port of [stopping.port, stopping.pushPort]) {
+      const { body } = await eventually(
+        () => ask(port, 'GET', '/readyz'),
+        ({ status }) => status === 503,
+      );
+      expect(body).toBe('not ready\n');
+      expect(await ask(port, 'GET', '/healthz')).toMatchObject({ status: 200, body: 'ok\n' });
+    }
+  });
+});
+
+describe('the ports that load balancers balance', () => {
+  const ports = () => [server.port, server.pushPort, server.adminPort];
+
+  it('answer health checks, by GET and HEAD, without reasons', async () => {
+    for (const port of ports()) {
+      for (const [target, body] of [
+        ['/healthz', 'ok\n'],
+        ['/readyz', 'ready\n'],
+      ] as const) {
+        const get = await ask(port, 'GET', target);
+        expect(get).toMatchObject({ status: 200, body });
+        expect(get.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+        expect(get.headers.get('cache-control')).toBe('no-store');
+        expect(get.headers.get('content-length')).toBe(String(body.length));
+        const head = await ask(port, 'HEAD', target);
+        expect(head).toMatchObject({ status: 200, body: '' });
+        expect([...head.headers.keys()].toSorted()).toEqual([...get.headers.keys()].toSorted());
+        const post = await ask(port, 'POST', target);
+        expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+      }
+    }
+  });
+
+  it('answer those of HTTP/1.0 without a Host header', async () => {
+    for (const port of ports()) {
+      await using connection = await RawHttp.open({ port });
+      connection.write('GET /readyz HTTP/1.0\r\n\r\n');
+      expect(await connection.readToEnd()).toMatch(/^HTTP\/1\.[01] 200 .*ready\n$/s);
+    }
   });
 });
 

@@ -75,7 +75,7 @@ describe('a server whose configuration lists apps', () => {
     expect([ready.status, await ready.text()]).toEqual([200, 'ready\n']);
     expect((await fetch(`${admin}/nothing`)).status).toBe(401);
     const wrong = await fetch(`${admin}/readyz`, { method: 'POST' });
-    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET']);
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 });
 

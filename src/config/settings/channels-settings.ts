@@ -5,6 +5,7 @@ import {
   BYTES_MAX,
   BYTES_MIN,
   COUNT_MAX,
+  healthChecks,
   httpIdleSeconds,
   httpUrl,
   limit,
@@ -166,6 +167,7 @@ export const channelsSettings = z
     host: text('').default('0.0.0.0').describe('The address to listen on.'),
     port: port(6001, 'The port to listen on'),
     pathPrefix,
+    healthChecks,
     maxConnections: wholeNumber(
       { min: 0, max: COUNT_MAX },
       0,

@@ -3,6 +3,7 @@ import { isObject, isPlainJson, PLAIN_JSON } from './plain-json.ts';
 import {
   BYTES_MAX,
   COUNT_MAX,
+  healthChecks,
   httpIdleSeconds,
   httpUrl,
   limit,
@@ -245,6 +246,7 @@ export const pushSettings = z
     host: text('').default('0.0.0.0').describe('The address to listen on.'),
     port: port(6002, 'The port to listen on'),
     pathPrefix,
+    healthChecks,
     publicUrl: orNull(
       origin(''),
       'The origin under which browsers reach this listener, such as https://push.example.org; null = the host of their request.',

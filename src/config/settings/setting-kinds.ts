@@ -133,6 +133,12 @@ export const pathPrefix = textThat(
   .default('')
   .describe("The prefix of every path of this listener: empty, or begins with '/'.");
 
+/** Whether load balancers may ask on the port that they balance. */
+export const healthChecks = onOff(
+  true,
+  'Answer `/healthz` and `/readyz` on this port too, without reasons, for load balancers that only ask the port that they balance.',
+);
+
 /** An optional text. The default is `null`: none. */
 export function orNull(kind: z.ZodString, description: string) {
   return kind.nullable().default(null).describe(description);

@@ -14,6 +14,7 @@ import { HistoryFile } from './history-file.ts';
 import { LoopWatch } from './monitoring/loop-watch.ts';
 import { type MonitoringPart, openMonitoring } from './monitoring/open-monitoring.ts';
 import { PushRules } from './push/rules.ts';
+import { ReadinessReports } from './readiness-reports.ts';
 import { receiveFromThreads, receiverOf } from './receiving.ts';
 import { openServices, type Services } from './services.ts';
 import { refusedChanges } from './store/refused-changes.ts';
@@ -66,11 +67,12 @@ export async function startBackground(start: BackgroundStart, post: Post): Promi
   followTenants(open);
   health.watch();
   reportPushConnections(push, realtime);
+  const reports = new ReadinessReports(open);
   const { servers, monitor } = monitoring;
   const receive = receiverOf({ ...open, servers, pushRules, historyFile });
   receiveFromThreads(loopPorts, receive);
   return {
-    realtimeIs: realtimeFollowerOf({ ...open, monitoring, post }),
+    realtimeIs: realtimeFollowerOf({ ...open, monitoring, reports, post }),
     receive,
     reload: reloaderOf({ ...open, monitor }),
     stop: () => running.disposeAsync(),
@@ -109,18 +111,20 @@ interface RealtimeFollowers
   extends Pick<Foundation, 'readiness' | 'admin' | 'log'>,
     Pick<Services, 'usage' | 'certificates' | 'push'> {
   readonly monitoring: MonitoringPart;
+  readonly reports: ReadinessReports;
   readonly post: Post;
 }
 
 /** Makes the function that follows the state of the realtime loops, and starts what needs their answers. */
 function realtimeFollowerOf(followers: RealtimeFollowers): Background['realtimeIs'] {
-  const { readiness, admin, push, usage, certificates, monitoring, post } = followers;
+  const { readiness, admin, push, usage, certificates, monitoring, reports, post } = followers;
   return (state, channels) => {
     readiness.setRealtime(state === 'draining' ? 'stopping' : state);
     if (state === 'draining') {
       admin.drain();
       push.drain();
     }
+    reports.report();
     monitoring.channelsListenAt(channels);
     if (state !== 'listening') return;
     monitoring.monitor.start();

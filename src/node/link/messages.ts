@@ -178,6 +178,8 @@ export type BackgroundToLoop =
   | { readonly type: 'rule-event-done'; readonly appId: string; readonly dataLength: number }
   /** The present number of connections to the push listener. */
   | { readonly type: 'push-connections'; readonly open: number }
+  /** Whether this server can do its work now, for health checks. */
+  | { readonly type: 'readiness'; readonly isReady: boolean }
   /** What to watch from now on. */
   | { readonly type: 'watch'; readonly apps: readonly WatchedApp[] }
   /** Sends a notice to a loop of another server, or to one loop of each server. */

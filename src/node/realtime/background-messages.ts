@@ -26,6 +26,9 @@ export function handleBackgroundMessage(
     case 'push-connections':
       realtime.pushConnectionsAre(message.open);
       return;
+    case 'readiness':
+      realtime.readinessIs(message.isReady);
+      return;
     case 'watch':
       realtime.watch(message.apps);
       return;

@@ -43,6 +43,8 @@ export interface Realtime {
   ruleEventDone(event: { readonly appId: string; readonly dataLength: number }): void;
   /** Sets the number of connections of the push listener. */
   pushConnectionsAre(open: number): void;
+  /** Sets what health checks at the listener are answered. */
+  readinessIs(isReady: boolean): void;
   /** Sets which apps are watched, and what their watchers want to see. */
   watch(apps: readonly WatchedApp[]): void;
   /** Sends a notice to a loop of another server, or with `undefined` to one loop of each server. */

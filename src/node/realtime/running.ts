@@ -27,7 +27,7 @@ export interface RunningParts
     ReloadParts,
     Omit<DrainParts, 'stopChecks'>,
     Omit<CloseParts, 'usageReports'>,
-    Pick<Transports, 'bodies' | 'unread'> {
+    Pick<Transports, 'bodies' | 'health' | 'unread'> {
   readonly usage: Usage;
   readonly meter: TableMeter;
   readonly live: LiveLoop;
@@ -38,7 +38,7 @@ export interface RunningParts
 /** Starts what runs regularly in an open loop, and receives from the other loops. Returns its commands. */
 export function runLoop(parts: RunningParts): Realtime {
   const { links, engine, live, fallback, exchange, apps, taps, usage, log, meter } = parts;
-  const { listeners, relays, figures, cluster, toBackground } = parts;
+  const { health, listeners, relays, figures, cluster, toBackground } = parts;
   const fileChecks = openFileChecks(parts);
   const stopChecks = startChecks(parts);
   const usageReports = startUsageReports(usage, toBackground);
@@ -54,6 +54,7 @@ export function runLoop(parts: RunningParts): Realtime {
     replaceCertificate: (certificate) => listeners.replace(certificate),
     ...acknowledgementsOf(relays),
     pushConnectionsAre: (open) => fileChecks.pushConnectionsAre(open),
+    readinessIs: (isReady) => health.readyIs(isReady),
     watch: (watched) => taps.watch(watched),
     notifyServers: notifierOf(cluster?.bus, toBackground),
     answer: (question) => figures.answer(question),

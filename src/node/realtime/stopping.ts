@@ -22,7 +22,7 @@ const POLL_MS = 20;
 
 export interface DrainParts
   extends Pick<RealtimeOptions, 'config' | 'links' | 'serverName'>,
-    Pick<Transports, 'clients' | 'fallback' | 'keepAlive' | 'listeners' | 'sockets'> {
+    Pick<Transports, 'clients' | 'fallback' | 'health' | 'keepAlive' | 'listeners' | 'sockets'> {
   readonly cluster: Quotas['cluster'];
   readonly connections: Connections;
   /** Stops what is checked regularly while clients are connected. */
@@ -46,10 +46,11 @@ export function drainOf(parts: DrainParts): Pick<Realtime, 'drain' | 'stopListen
 
 /** Closes all connections over the drain time. Requests are served meanwhile, also over new connections. */
 async function drainClients(parts: DrainParts): Promise<void> {
-  const { config, links, cluster, connections, fallback, keepAlive, sockets } = parts;
+  const { config, links, cluster, connections, fallback, health, keepAlive, sockets } = parts;
   const { drainSeconds } = config;
   const { sessions, cluster: elsewhere } = fallback;
   if (links.index === 0) void cluster?.bus.notify(undefined, stoppingNotice(parts.serverName));
+  health.stop();
   sessions.stop();
   sockets.stop();
   keepAlive.stop();

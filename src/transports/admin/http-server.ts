@@ -190,6 +190,11 @@ export class AdminServer implements AsyncDisposable {
     const { bounds } = this.options;
     const headers = headersOf(answer);
     if (this.isDraining) headers['connection'] = 'close';
+    if (response.req.method === 'HEAD' && answer.body instanceof ReadableStream) {
+      void answer.body.cancel();
+      response.writeHead(answer.status, headers).end();
+      return;
+    }
     if (answer.body instanceof ReadableStream) {
       this.isAnswered(response);
       response.writeHead(answer.status, headers);

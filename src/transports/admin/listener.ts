@@ -139,7 +139,7 @@ class RequestHandler {
 
   /** Never throws. */
   async answer(given: AdminRequest): Promise<AdminAnswer> {
-    const request = this.withoutPrefix(given);
+    const request = asGet(this.withoutPrefix(given));
     const { head } = request;
     const sender = this.access.senderOf(head);
     const before = this.inFlight.get(sender.key) ?? 0;
@@ -337,6 +337,12 @@ class RequestHandler {
   }
 }
 
+/** HEAD is answered as GET is, and the server leaves out the body. */
+function asGet(request: AdminRequest): AdminRequest {
+  const { head } = request;
+  return head.method === 'HEAD' ? { ...request, head: { ...head, method: 'GET' } } : request;
+}
+
 /** Parses a query; the last of repeated parameters counts. `undefined` if there are too many. */
 function queryOf(text: string): Readonly<Record<string, string>> | undefined {
   const parameters = new URLSearchParams(text);
@@ -353,7 +359,7 @@ function denied({ status, error, retryAfterSeconds }: Denial, head: RequestHead)
 }
 
 function methodNotAllowed(methods: readonly string[]): AdminAnswer {
-  const allow = methods.join(', ');
+  const allow = methods.flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : one)).join(', ');
   return refuse(405, `This path only supports ${allow}`, { allow });
 }
 

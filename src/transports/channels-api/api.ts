@@ -19,7 +19,7 @@ import { HistoryPages } from './queries/history-pages.ts';
 import { Listings } from './queries/listings.ts';
 import { parameterOf } from './query.ts';
 import { refuseQuery } from './refuse-usage.ts';
-import { findRoute, type Route } from './routes.ts';
+import { endpointOf, findRoute, methodsOf, type Route } from './routes.ts';
 import { authMistakes, type MistakeRow, Unauthenticated } from './unauthenticated.ts';
 
 export interface ApiOptions {
@@ -101,9 +101,9 @@ export class ChannelsApi {
     const route = findRoute(path);
     if (route === undefined) return this.noSuchPath(exchange);
     const { method } = request;
-    const endpoint = method === 'GET' || method === 'POST' ? route.endpoints[method] : undefined;
+    const endpoint = endpointOf(route, method);
     if (endpoint === undefined) {
-      const allow = Object.keys(route.endpoints).join(', ');
+      const allow = methodsOf(route).join(', ');
       const text = `405 METHOD NOT ALLOWED: use ${allow}\n`;
       return this.refuse(exchange, new ApiRefusal('wrong-method', text, { allow }));
     }
@@ -123,7 +123,7 @@ export class ChannelsApi {
     // Bun skips the body of a request that is answered before it arrives.
     if (known instanceof ApiRefusal) return this.refuseUnsigned(exchange, known, route);
     const { app, parameters } = known;
-    if (method === 'GET') {
+    if (method !== 'POST') {
       return this.respond(exchange, () => this.ask(endpoint, route, known), app);
     }
     const over = this.refuseOverRate(route, app);
@@ -217,6 +217,7 @@ export class ChannelsApi {
 
   /** Its bytes belong to the app until the socket has taken them. */
   private respondAtLength(exchange: Exchange, parts: readonly string[], app: App): Response {
+    if (exchange.request.method === 'HEAD') return this.respondWithLength(exchange, parts, app);
     const body = new ResponseBody(() => this.unread.release(answer));
     const answer: UnreadAnswer = {
       owner: app.id,
@@ -231,9 +232,19 @@ export class ChannelsApi {
     return new Response(body.stream, JSON_ANSWER);
   }
 
+  /** The head of a long answer, of which no byte is kept. */
+  private respondWithLength(exchange: Exchange, parts: readonly string[], app: App): Response {
+    const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+    this.charge(exchange, bytes, app);
+    this.meter.count('requests', 1, '200');
+    const headers = new Headers(JSON_ANSWER.headers);
+    headers.set('content-length', String(bytes));
+    return new Response(null, { headers });
+  }
+
   /** An answer to a query costs its size. That to a trigger is as long as the request at most. */
   private charge({ request }: Exchange, bytes: number, app: App): void {
-    if (request.method !== 'GET') return;
+    if (request.method === 'POST') return;
     this.hub.usage.chargeQueries(app, Math.floor(bytes / ANSWERED_PER_QUERY));
   }
 

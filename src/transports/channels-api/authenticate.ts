@@ -155,15 +155,22 @@ function inAnotherSpelling(
   for (const reading of readings) {
     for (const form of [literalForm(reading), ...arrayForms(reading)]) {
       for (const path of paths) {
-        const text = `${request.method}\n${path}\n${form}`;
-        if (tried.has(text)) continue;
-        if (tried.size === SPELLINGS_MAX) return undefined;
-        tried.add(text);
-        if (sameSignature(sign(secret, text), sent)) return { app, parameters: reading };
+        for (const method of signedMethods(request)) {
+          const text = `${method}\n${path}\n${form}`;
+          if (tried.has(text)) continue;
+          if (tried.size === SPELLINGS_MAX) return undefined;
+          tried.add(text);
+          if (sameSignature(sign(secret, text), sent)) return { app, parameters: reading };
+        }
       }
     }
   }
   return undefined;
+}
+
+/** HEAD may have the signature of the GET that it stands for: a cache may turn one into the other. */
+function signedMethods({ method }: SignedHead): readonly string[] {
+  return method === 'HEAD' ? [method, 'GET'] : [method];
 }
 
 /** The forms of the path that may have been signed, escaped and not escaped. */

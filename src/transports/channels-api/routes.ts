@@ -56,6 +56,17 @@ const cache = new Map<string, Route>();
 /** The last route found: most requests have the path of the previous one, and comparing is cheaper than hashing. */
 let last: { readonly path: string; readonly route: Route } | undefined;
 
+/** The endpoint that answers a method; `HEAD` runs that of `GET`. */
+export function endpointOf({ endpoints }: Route, method: string): Endpoint | undefined {
+  if (method === 'POST') return endpoints.POST;
+  return method === 'GET' || method === 'HEAD' ? endpoints.GET : undefined;
+}
+
+/** The methods of a path, as `Allow` names them. */
+export function methodsOf({ endpoints }: Route): readonly string[] {
+  return Object.keys(endpoints).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method));
+}
+
 /** Finds the route of a path. */
 export function findRoute(path: string): Route | undefined {
   if (last?.path === path) return last.route;

@@ -19,7 +19,7 @@ export function answerStatistics(
   path: string,
   meter: StatisticsMeter,
 ): Response | undefined {
-  if (method !== 'GET' || !path.startsWith('/timeline/')) return undefined;
+  if (!path.startsWith('/timeline/') || (method !== 'GET' && method !== 'HEAD')) return undefined;
   const kind = PATH.exec(path)?.[1];
   if (kind === undefined) return undefined;
   const isScript = kind === 'jsonp';

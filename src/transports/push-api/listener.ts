@@ -4,6 +4,7 @@ import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { RateLimiter } from '../../runtime/rates/rate-limiter.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
+import type { ListenerHealth } from '../health.ts';
 import { type PushBounds, pushBounds } from './bounds.ts';
 import type { Endpoints, PushHead } from './call.ts';
 import { statuses } from './problems.ts';
@@ -22,6 +23,8 @@ export interface PushListenerContext {
   readonly proxies: TrustedProxies;
   /** The prefix under which a proxy mounts this listener. */
   readonly pathPrefix: string;
+  /** Answers health checks here too. Without it, their paths do not exist. */
+  readonly health?: ListenerHealth | undefined;
 }
 
 /** Refuses a client without a secret key that sends too many requests, whatever it asks for. */
@@ -46,6 +49,7 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
   readonly bounds: PushBounds;
   readonly proxies: TrustedProxies;
   readonly pathPrefix: string;
+  readonly health: ListenerHealth | undefined;
   readonly backends: RequestPool<number>;
   readonly backendScheduler = new RequestScheduler<number>((waitingInstances) =>
     waitingInstances > 1 ? BACKEND_COST_SHARED : BACKEND_COST,
@@ -75,6 +79,7 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
     this.meter = meter;
     this.proxies = proxies;
     this.pathPrefix = pathPrefix;
+    this.health = context.health;
     this.bounds = bounds;
     this.backends = new RequestPool(bounds.requests, bounds.heldBytes);
     this.anonymous = new RequestPool(bounds.requests, bounds.heldBytes);

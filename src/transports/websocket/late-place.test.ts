@@ -69,6 +69,7 @@ function stage(settings: object = {}) {
     api,
     keepAlive: new KeepAlive(240),
     addresses,
+    health: undefined,
     meter,
   });
   stops.push(() => server.stop(true));

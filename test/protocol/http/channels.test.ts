@@ -6,7 +6,8 @@ import {
   styles,
 } from '../../../src/transports/channels-api/library-signing.fixture.ts';
 import { RawClient } from '../../../testing/clients/raw-client.ts';
-import { api } from '../../../testing/clients/sign.ts';
+import { RawHttp } from '../../../testing/clients/raw-http.ts';
+import { api, signedTarget } from '../../../testing/clients/sign.ts';
 import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { gets, JSON_TYPE, json, member, refused, seen, subscriber, triggers } from './exchange.ts';
 
@@ -263,5 +264,52 @@ describe('GET /channels/NAME/users', () => {
         body_md5: 'd41d8cd98f00b204e9800998ecf8427e',
       }),
     ).toEqual(json('{"users":[]}'));
+  });
+});
+
+describe('HEAD', () => {
+  const paths = ['/channels', '/channels/a', '/channels/presence-a/users', '/channels/a/stats'];
+
+  /** Also of paths without a signature. */
+  async function asked(method: string, target: string) {
+    await using connection = await RawHttp.open(server);
+    const { status, headers, body } = await connection.request({ method, target });
+    expect(Date.parse(headers.get('date') ?? '')).not.toBeNaN();
+    const framing = ['date', 'content-length', 'transfer-encoding'];
+    const rest = [...headers].filter(([name]) => !framing.includes(name)).toSorted();
+    return { status, headers: rest, length: headers.get('content-length'), body };
+  }
+
+  it('is answered as GET is, without the body, signed as HEAD or as GET', async () => {
+    const signed = paths.map((path) => [path, signedTarget] as const);
+    for (const [path, sign] of signed) {
+      const target = `/apps/${APP.id}${path}`;
+      const get = await asked('GET', sign('GET', target));
+      expect(get.length).toBe(String(get.body.length));
+      for (const method of ['HEAD', 'GET']) {
+        expect(await asked('HEAD', sign(method, target))).toEqual({ ...get, body: '' });
+      }
+    }
+    expect(await asked('HEAD', signedTarget('POST', `/apps/${APP.id}/channels`))).toMatchObject({
+      status: 401,
+      body: '',
+    });
+    for (const target of ['/timeline/v2/xhr/1', '/sdk/resume.js', '/', `/app/${APP.key}`]) {
+      const { status, headers } = await asked('GET', target);
+      expect(await asked('HEAD', target)).toMatchObject({ status, headers, body: '' });
+    }
+  });
+
+  it('says how long a long answer would be, and keeps none of it', async () => {
+    const client = await subscriber(server);
+    const names = Array.from({ length: 200 }, (_, n) => `head-${n}-${'x'.repeat(150)}`);
+    for (const name of names) await client.subscribe(name);
+    const query = { filter_by_prefix: 'head-' };
+    const target = `/apps/${APP.id}/channels`;
+    const get = await asked('GET', signedTarget('GET', target, { query }));
+    expect(get.body.length).toBeGreaterThan(30_000);
+
+    const head = await asked('HEAD', signedTarget('HEAD', target, { query }));
+    expect(head).toEqual({ ...get, length: String(get.body.length), body: '' });
   });
 });

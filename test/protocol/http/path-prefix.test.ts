@@ -70,6 +70,12 @@ describe('a server with channels.pathPrefix', () => {
     expect(await request('GET', target)).toMatchObject({ status: 404, body: '404 NOT FOUND\n' });
   });
 
+  it('answers health checks behind it and without it', async () => {
+    for (const target of [`${PREFIX}/readyz`, '/readyz']) {
+      expect(await request('GET', target)).toMatchObject({ status: 200, body: 'ready\n' });
+    }
+  });
+
   it('has its WebSockets behind it too', async () => {
     await using client = await RawClient.connect(server, { path: `${PREFIX}${pathOf()}` });
     await client.subscribe('a');

@@ -28,7 +28,7 @@ import {
 
 let server: Fanfare;
 beforeAll(async () => {
-  server = await startPush();
+  server = await startPush({ push: { healthChecks: false } });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -87,6 +87,7 @@ describe('a path that does not exist is answered with 404', () => {
     `/reporting_api/v2/instances/${ID}`,
     '/sdk',
     '/healthz',
+    '/readyz',
     '/metrics',
     '/app/278d425bdf160c739803',
     '/apps/3/events',

@@ -12,6 +12,7 @@ import { StoredDevices } from '../../../stores/push/devices/device-store.ts';
 import type { StoredStories } from '../../../stores/push/publishes/device-story.ts';
 import type { StoredPublishes } from '../../../stores/push/publishes/publish-store.ts';
 import type { LiveInstances } from '../../../tenants/live-tenants.ts';
+import type { ListenerHealth } from '../../../transports/health.ts';
 import { pushBounds } from '../../../transports/push-api/bounds.ts';
 import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
 import { DeviceRates } from '../../../transports/push-api/endpoints/device/device-rates.ts';
@@ -49,13 +50,15 @@ export interface PushApiParts {
 export interface PushListenerOptions {
   readonly config: Config;
   readonly tls: Certificate | undefined;
+  /** Answers health checks, if they are answered on this port. */
+  readonly checks: ListenerHealth;
   readonly meter: TableMeter;
   readonly log: Log;
 }
 
 /** Opens the port of the Beams APIs. Throws `StartFailed` if that fails. */
 export async function openListener(options: PushListenerOptions): Promise<PushListener> {
-  const { config, tls, meter, log } = options;
+  const { config, tls, checks, meter, log } = options;
   const { host, port, pathPrefix, maxConnections, addressLimits } = config.push;
   const { bodyBytesPerSecond, httpIdleSeconds } = config.push;
   const { connectionsPerSecond } = addressLimits;
@@ -68,6 +71,7 @@ export async function openListener(options: PushListenerOptions): Promise<PushLi
         meter: { count: (id, by, _family, status) => meter.count(id, by, status) },
         proxies: new TrustedProxies(config.trustedProxies),
         pathPrefix,
+        health: config.push.healthChecks ? checks : undefined,
       },
       {
         ...pushBounds,

@@ -24,6 +24,7 @@ import { StoredPublishes } from '../../../stores/push/publishes/publish-store.ts
 import { StoredRates } from '../../../stores/push/shared-rates.ts';
 import type { LiveApps, LiveInstances } from '../../../tenants/live-tenants.ts';
 import type { LiveInstance } from '../../../tenants/push-instance.ts';
+import { ListenerHealth } from '../../../transports/health.ts';
 import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
 import { PushWebhooks } from '../../../webhooks/push-events.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
@@ -66,6 +67,8 @@ export interface PushPart extends AsyncDisposable {
   reconfigure(config: Config): void;
   /** Rejects if the certificate cannot be used; the previous one then stays. */
   replaceCertificate(tls: Certificate): Promise<void>;
+  /** Sets what health checks at the listener are answered. */
+  readinessIs(isReady: boolean): void;
   /** Lets each connection close after its next answer. */
   drain(): void;
 }
@@ -114,7 +117,8 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       clock: new PatientClock({ system: systemTimers, monotonic: monotonicTimers }),
     }),
   );
-  const listener = parts.use(await openListener(options));
+  const checks = new ListenerHealth();
+  const listener = parts.use(await openListener({ ...options, checks }));
   let settings = settingsOf(config, listener);
   const exchange = parts.use(
     new RateExchange({ store: new StoredRates(database), timers: systemTimers, storeFailed }),
@@ -141,7 +145,11 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       settings = settingsOf(changed, listener);
     },
     replaceCertificate: (certificate) => listener.replaceCertificate(certificate),
-    drain: () => listener.drain(),
+    readinessIs: (isReady) => checks.readyIs(isReady),
+    drain() {
+      checks.stop();
+      listener.drain();
+    },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

@@ -10,6 +10,7 @@ import { ChannelsApi } from '../../../transports/channels-api/api.ts';
 import { listenForChannels } from '../../../transports/channels-listener.ts';
 import { ClientAddresses } from '../../../transports/client-address.ts';
 import { Clients } from '../../../transports/clients/clients.ts';
+import { ListenerHealth } from '../../../transports/health.ts';
 import { FallbackTransport, sendLimit } from '../../../transports/http-fallback/transport.ts';
 import { KeepAlive } from '../../../transports/keep-alive.ts';
 import { UnreadAnswers } from '../../../transports/unread-answers.ts';
@@ -47,6 +48,7 @@ export interface Transports {
   readonly unread: UnreadAnswers;
   readonly sockets: WebSocketTransport;
   readonly keepAlive: KeepAlive;
+  readonly health: ListenerHealth;
   readonly listeners: Listeners;
 }
 
@@ -104,6 +106,7 @@ export function openTransports(options: TransportsOptions): Transports {
     monotonicTimers,
   );
   const keepAlive = new KeepAlive(settings.httpIdleSeconds);
+  const health = new ListenerHealth();
   const fallbackTransport = new FallbackTransport({
     homes: fallback.cluster ?? fallback.links,
     clients,
@@ -122,6 +125,7 @@ export function openTransports(options: TransportsOptions): Transports {
     api,
     keepAlive,
     addresses,
+    health: settings.healthChecks ? health : undefined,
   });
   return {
     clients,
@@ -131,6 +135,7 @@ export function openTransports(options: TransportsOptions): Transports {
     unread,
     sockets,
     keepAlive,
+    health,
     listeners,
   };
 }
@@ -163,6 +168,7 @@ interface Served {
   readonly api: ChannelsApi;
   readonly keepAlive: KeepAlive;
   readonly addresses: ClientAddresses;
+  readonly health: ListenerHealth | undefined;
 }
 
 function openListeners(

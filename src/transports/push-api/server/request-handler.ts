@@ -1,4 +1,5 @@
 import { PushRefusal } from '../../../push/refusal.ts';
+import { HEALTH_HEADERS, HEALTH_METHODS, type ListenerHealth } from '../../health.ts';
 import { Lingering } from '../../refused-body.ts';
 import type { PushBounds } from '../bounds.ts';
 import { costOf, type Endpoint, type Endpoints, type PushAnswer, type PushHead } from '../call.ts';
@@ -34,6 +35,8 @@ export interface RequestContext extends RequestCallOptions {
   readonly receiving: Set<RequestHandler>;
   readonly log: RequestLog;
   readonly meter: PushMeter;
+  /** `undefined`: health checks are answered on the admin listener only. */
+  readonly health: ListenerHealth | undefined;
   /** `undefined` while the server starts. */
   readonly endpoints: Endpoints | undefined;
   /** Must be called for each request with a secret key: it delays the other requests for a moment. */
@@ -86,6 +89,7 @@ export class RequestHandler implements RequestOfConnection, PooledRequest {
 
   begin(): void {
     try {
+      if (this.answerHealth()) return;
       const answer = this.answerToHead();
       if (answer !== undefined) this.answerWithoutBody(answer);
       else if (!this.body.isComplete) this.admitBody();
@@ -130,6 +134,24 @@ export class RequestHandler implements RequestOfConnection, PooledRequest {
     if (this.isAnswered) this.cutOff(UNREAD_ANSWERS);
     else if (this.isRunning) this.cutOff('over its fair share');
     else this.refuse(this.overloaded(), { connection: 'close' });
+  }
+
+  /**
+   * Answers a health check. It has no rate and no place in a pool: clients behind the address of a load balancer must not make
+   * their server look unhealthy, and it costs no more than a refusal. Returns `false` if this is something else.
+   */
+  private answerHealth(): boolean {
+    const { method, path, lacksHost } = this.call;
+    const health = method === 'OPTIONS' ? undefined : this.context.health?.answer(method, path);
+    if (health === undefined || lacksHost) return false;
+    this.isDecided = true;
+    if (health.status === 405) {
+      this.allow = HEALTH_METHODS;
+      this.refuse(new PushRefusal('wrong-method', `This path takes ${HEALTH_METHODS}`));
+    } else {
+      this.respond(health.status, { ...HEALTH_HEADERS }, health.text);
+    }
+    return true;
   }
 
   /** The answer that the head alone decides; `undefined`: it depends on the body. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { PushRefusal } from '../../../../src/push/refusal.ts';
+import { ListenerHealth } from '../../../../src/transports/health.ts';
 import type { PushAnswer } from '../../../../src/transports/push-api/call.ts';
 import { RawHttp } from '../../../../testing/clients/raw-http.ts';
 import { openListener } from './open-listener.ts';
@@ -286,4 +287,23 @@ describe('the log', () => {
       );
     }
   });
+});
+
+it('answers health checks while it starts, and whatever the rate of their address', async () => {
+  const health = new ListenerHealth();
+  await using server = await openListener({ starting: true, health, bounds: { requests: 0 } });
+  server.listener.limitRate = () => new PushRefusal('rate-limited', 'Too many requests');
+  await using connection = await RawHttp.open(server);
+  const ask = async (target: string) => {
+    const { status, body } = await connection.request({ method: 'GET', target });
+    return [status, body];
+  };
+
+  expect(await ask('/healthz')).toEqual([200, 'ok\n']);
+  expect(await ask('/readyz')).toEqual([503, 'not ready\n']);
+  health.readyIs(true);
+  expect(await ask('/readyz')).toEqual([200, 'ready\n']);
+  health.stop();
+  health.readyIs(true);
+  expect(await ask('/readyz')).toEqual([503, 'not ready\n']);
 });

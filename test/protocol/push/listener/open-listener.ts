@@ -1,6 +1,7 @@
 import { PushRefusal } from '../../../../src/push/refusal.ts';
 import type { LogFields } from '../../../../src/runtime/ports.ts';
 import { TrustedProxies } from '../../../../src/runtime/trusted-proxies.ts';
+import type { ListenerHealth } from '../../../../src/transports/health.ts';
 import { type PushBounds, pushBounds } from '../../../../src/transports/push-api/bounds.ts';
 import type {
   Endpoint,
@@ -38,6 +39,7 @@ export interface ListenerOptions {
   /** As in the setting; none by default. */
   readonly pathPrefix?: string;
   readonly trustedProxies?: readonly string[];
+  readonly health?: ListenerHealth;
 }
 
 /** Short timeouts, so that no test waits long. */
@@ -86,6 +88,7 @@ export async function openListener(options: ListenerOptions = {}): Promise<Liste
       },
       proxies: new TrustedProxies(options.trustedProxies ?? []),
       pathPrefix: options.pathPrefix ?? '',
+      health: options.health,
     },
     { ...SHORT, ...options.bounds },
   );

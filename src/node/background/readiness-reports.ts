@@ -1,0 +1,33 @@
+import type { Readiness } from '../../transports/admin/readiness.ts';
+import type { RealtimeClient } from '../link/realtime-client.ts';
+import type { PushPart } from './push/push.ts';
+
+/** Readiness also changes with time, so nobody reports a change. */
+const INTERVAL_MS = 100;
+
+export interface ReadinessReportsOptions {
+  readonly readiness: Pick<Readiness, 'reasons'>;
+  readonly push: Pick<PushPart, 'readinessIs'>;
+  readonly realtime: Pick<RealtimeClient, 'postToAll'>;
+}
+
+/** Reports to the listeners for clients whether this server is ready. Runs as long as this thread. */
+export class ReadinessReports {
+  private readonly options: ReadinessReportsOptions;
+  private reported = false;
+
+  constructor(options: ReadinessReportsOptions) {
+    this.options = options;
+    setInterval(() => this.report(), INTERVAL_MS).unref();
+  }
+
+  /** Reports now if it has changed. */
+  report(): void {
+    const { readiness, push, realtime } = this.options;
+    const isReady = readiness.reasons().length === 0;
+    if (isReady === this.reported) return;
+    this.reported = isReady;
+    push.readinessIs(isReady);
+    realtime.postToAll({ type: 'readiness', isReady });
+  }
+}
