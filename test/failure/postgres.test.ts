@@ -7,9 +7,9 @@ import { openPostgres } from '../../src/stores/database/postgres.ts';
 import { webhooksOf } from '../../testing/clients/admin-api.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { ownPostgres, throwAwayPostgres } from '../../testing/databases/postgres.ts';
-import { APP, startFanfare } from '../../testing/servers/fanfare.ts';
+import { APP, commandOf, startFanfare } from '../../testing/servers/fanfare.ts';
+import { ProcessOutput } from '../../testing/servers/process-output.ts';
 import { startWebhookEndpoint } from '../../testing/servers/webhook-endpoint.ts';
-import { FREE_PORTS, fanfare } from '../cli/run-fanfare.ts';
 import { becomes, chat, complaints, readiness } from './store-trouble.ts';
 
 const LONG_MS = 180_000;
@@ -121,21 +121,35 @@ describe('a server whose PostgreSQL', () => {
   );
 
   it.concurrent(
-    'is gone at a restart logs that, and does not start',
+    'is gone at a restart logs that and waits, and ends after 10 s or starts once it is back',
     async () => {
       await using postgres = await ownPostgres();
       await using server = await startFanfare({ config: { store: { url: postgres.url } } });
       postgres.kill();
       // It cannot write any more, and must end all the same.
       expect(await server.stop()).toBe(0);
-      const again = await fanfare(server.directory, ['serve'], {
-        ...FREE_PORTS,
-        FANFARE_STORE_URL: postgres.url,
-      });
-      expect(again.exitCode).toBe(1);
-      expect(again.stderr).toMatch(
-        /cannot be opened: nothing listens at 127\.0\.0\.1:\d+ \(ECONNREFUSED\)\. Check store\.url$/m,
-      );
+      const start = () => {
+        const child = Bun.spawn([...commandOf(), 'serve', '--config', 'config.json'], {
+          cwd: server.directory,
+          stdout: 'pipe',
+          stderr: 'pipe',
+        });
+        return { child, output: new ProcessOutput(child) };
+      };
+      const inVain = start();
+      expect(await inVain.child.exited).toBe(1);
+      const why = /cannot be opened: nothing listens at 127\.0\.0\.1:\d+ \(ECONNREFUSED\)/;
+      await inVain.output.line(0, new RegExp(`^fanfare: The store .* ${why.source}`));
+
+      const { child, output } = start();
+      const line = await output.line(0, /The store cannot be used yet/);
+      expect(line).toMatch(why);
+      await postgres.start();
+      await output.until(() => /^Channels +http/m.test(output.stdout) || undefined, 'listened');
+      const lines = output.stderr.split('\n').filter((one) => one.includes('cannot be used yet'));
+      expect(lines).toEqual([...new Set(lines)]);
+      child.kill();
+      expect(await child.exited).toBe(0);
     },
     LONG_MS,
   );

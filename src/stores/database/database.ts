@@ -4,7 +4,7 @@ import { messageOf } from '../../runtime/error-code.ts';
 import { redactedUrl } from '../../runtime/logging/redact.ts';
 import type { Backend } from './backend.ts';
 import type { Dialect } from './dialect.ts';
-import { StoreUnavailable } from './faults.ts';
+import { isAway, StoreAway, StoreUnavailable } from './faults.ts';
 import { migrate } from './migrations.ts';
 import { openPostgres } from './postgres.ts';
 import { whyUnreached } from './postgres-reach.ts';
@@ -69,7 +69,7 @@ export class Database implements AsyncDisposable {
 
 /**
  * Opens the store at `url` (`sqlite:FILE` or `postgres://…`), creating it if needed, and migrates its tables. Throws
- * `StoreUnavailable`.
+ * `StoreUnavailable`, or `StoreAway` if its database cannot be used at the moment.
  */
 export async function openDatabase(url: string): Promise<Database> {
   const filename = sqliteFileOf(url);
@@ -89,9 +89,8 @@ export async function openDatabase(url: string): Promise<Database> {
     // SQLite may find the damage before the store is checked.
     const isDamaged = error instanceof SQL.SQLiteError && error.code.startsWith('SQLITE_CORRUPT');
     const fault = isDamaged ? 'is damaged, restore it from a backup' : 'cannot be opened';
-    throw new StoreUnavailable(`The store ${shownStore(url)} ${fault}: ${why}`, {
-      cause: error,
-    });
+    const Fault = isAway(error) ? StoreAway : StoreUnavailable;
+    throw new Fault(`The store ${shownStore(url)} ${fault}: ${why}`, { cause: error });
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
 import { StoreBusy } from '../../push/store-faults.ts';
-import { isStatementFault, isStoreFault, plainFault, StoreSilent } from './faults.ts';
+import { isAway, isStatementFault, isStoreFault, plainFault, StoreSilent } from './faults.ts';
 
 const sqlite = (code: string) => new SQL.SQLiteError('secret', { code, errno: 1 });
 const postgres = (code: string, errno?: string) =>
@@ -27,6 +27,7 @@ describe('a fault of the store', () => {
     ['the store is read-only', server('25006')],
     ['this server did not run for a while, and the database ended its connection', server('25P03')],
     ['the database cannot be reached', server('57P01')],
+    ['the database is starting or stopping', server('57P03')],
     ['the database takes too long', server('57014')],
     ['the tables in the database are missing or were changed', server('42P01')],
     ['the database does not allow it', server('42501')],
@@ -67,6 +68,31 @@ describe('a fault of the store', () => {
       new StoreSilent('late'),
     ]) {
       expect(isStatementFault(error)).toBe(false);
+    }
+  });
+
+  it('may pass by itself if the database cannot be reached, or does not let us in or write yet', () => {
+    for (const error of [
+      server('57P03'),
+      server('53300'),
+      server('28P01'),
+      server('3D000'),
+      server('25006'),
+      postgres('ERR_POSTGRES_CONNECTION_REFUSED'),
+      postgres('ERR_POSTGRES_TLS_NOT_AVAILABLE'),
+      new StoreSilent('late'),
+      Object.assign(new Error('certificate has expired'), { code: 'CERT_HAS_EXPIRED' }),
+    ]) {
+      expect(isAway(error)).toBe(true);
+    }
+    for (const error of [
+      server('42501'),
+      server('42601'),
+      sqlite('SQLITE_FULL'),
+      Object.assign(new TypeError('sslmode'), { code: 'ERR_INVALID_ARG_VALUE' }),
+      new Error('its encoding is LATIN1'),
+    ]) {
+      expect(isAway(error)).toBe(false);
     }
   });
 });

@@ -1,10 +1,14 @@
 import { SQL } from 'bun';
 import { StoreBusy } from '../../push/store-faults.ts';
+import { errorCode } from '../../runtime/error-code.ts';
 
 /** Why a store cannot be used. The message is for the operator. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
+
+/** The database cannot be used at the moment: it cannot be reached, or refuses us. Another attempt may succeed. */
+export class StoreAway extends StoreUnavailable {}
 
 /** PostgreSQL did not answer in time. */
 export class StoreSilent extends SQL.SQLError {
@@ -35,6 +39,25 @@ export function isStatementFault(error: unknown): boolean {
 /** Whether the same change may succeed if it is repeated at once. */
 export function isPassing(error: unknown): boolean {
   return error instanceof SQL.PostgresError && RETRY_STATES.includes(String(error.errno ?? ''));
+}
+
+/**
+ * What PostgreSQL answers while it is away or does not let us in: classes and codes of its Appendix A. It also starts before
+ * its users and databases are made, and a standby becomes writable when it is promoted.
+ */
+const AWAY_STATES = ['08', '25006', '28', '3D', '53', '55P03', '57P', '58'];
+
+/** Whether PostgreSQL cannot be used at the moment, for a reason that may pass without a change here. */
+export function isAway(error: unknown): boolean {
+  if (error instanceof SQL.SQLiteError) return false;
+  if (error instanceof SQL.PostgresError && error.errno !== undefined) {
+    const state = String(error.errno);
+    return AWAY_STATES.some((start) => state.startsWith(start));
+  }
+  if (error instanceof SQL.SQLError) return true;
+  // Of the connection, like those of OpenSSL about a certificate. Others are about an argument of ours.
+  const code = errorCode(error);
+  return typeof code === 'string' && !code.startsWith('ERR_INVALID_');
 }
 
 /** Whether an error means that the store is damaged. PostgreSQL can be repaired while it runs. */
@@ -75,6 +98,7 @@ const meanings: readonly (readonly [string, string])[] = [
   ['28', 'the database rejects the user or the password'],
   ['55P03', 'another process holds the store locked'],
   ['57014', 'the database takes too long'],
+  ['57P03', 'the database is starting or stopping'],
   ['57P', 'the database cannot be reached'],
   ['58', 'the disk cannot be read or written'],
   ['08', 'the database cannot be reached'],

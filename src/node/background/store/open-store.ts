@@ -1,9 +1,10 @@
 import type { Log } from '../../../runtime/ports.ts';
-import { systemTimers } from '../../../runtime/system-timers.ts';
+import { monotonicTimers, systemTimers } from '../../../runtime/system-timers.ts';
 import { type Database, openDatabase } from '../../../stores/database/database.ts';
 import { StoreLock } from '../../../stores/database/store-lock.ts';
 import type { Readiness } from '../../../transports/admin/readiness.ts';
 import { StoreHealth } from './store-health.ts';
+import { waitForStore } from './wait-for-store.ts';
 
 export interface OpenStoreOptions {
   readonly url: string;
@@ -20,7 +21,9 @@ export interface OpenStore extends AsyncDisposable {
 export async function openStore({ url, readiness, log }: OpenStoreOptions): Promise<OpenStore> {
   await using parts = new AsyncDisposableStack();
   const lock = parts.use(StoreLock.take(url));
-  const database = parts.use(await openDatabase(url));
+  const database = parts.use(
+    await waitForStore(() => openDatabase(url), { log, timers: monotonicTimers }),
+  );
   await database.check();
   const health = parts.use(
     new StoreHealth({ database, lock, readiness, log, timers: systemTimers }),
