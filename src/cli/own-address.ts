@@ -1,7 +1,8 @@
 import type { ListenerAddress } from '../node/link/messages.ts';
+import { urlHost } from '../runtime/listen-host.ts';
 
 export function urlOf({ host, port, tls }: ListenerAddress): string {
-  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `${tls ? 'https' : 'http'}://${urlHost(host)}:${port}`;
 }
 
 /** The URL of a listener as programs on its own machine reach it. */

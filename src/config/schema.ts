@@ -5,6 +5,7 @@ import { pushSettings } from './settings/push-settings.ts';
 import {
   addressRange,
   httpIdleSeconds,
+  listenHost,
   oneOrMore,
   onOff,
   orNull,
@@ -22,7 +23,7 @@ const headerName = textThat(/^[\w-]{1,100}$/, 'be the name of a header', '');
 
 const admin = z
   .strictObject({
-    host: text('').default('127.0.0.1').describe('The address to listen on.'),
+    host: listenHost('127.0.0.1'),
     port: port(6003, 'The port to listen on'),
     pathPrefix,
     password: orNull(

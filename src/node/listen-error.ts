@@ -1,4 +1,5 @@
 import { errorCode } from '../runtime/error-code.ts';
+import { urlHost } from '../runtime/listen-host.ts';
 import { StartFailed } from './start-failed.ts';
 
 interface ListenPlace {
@@ -21,7 +22,7 @@ export function listenError(
   { host, port, names }: ListenPlace,
 ): StartFailed {
   const code = errorCode(error);
-  const where = `${host}:${port} (${names ?? `${setting}.host, ${setting}.port`})`;
+  const where = `${urlHost(host)}:${port} (${names ?? `${setting}.host, ${setting}.port`})`;
   const unknown = `cannot be opened: ${error instanceof Error ? error.message : error}`;
   const why = `${where} ${FAULTS[String(code)] ?? unknown}`;
   return new StartFailed({ exitCode: 1, message: why }, { cause: error });

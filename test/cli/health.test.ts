@@ -9,7 +9,13 @@ import { fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
 
 let server: Fanfare;
 beforeAll(async () => {
-  server = await startFanfare({ config: { admin: { host: '::', port: 0, pathPrefix: '/ops' } } });
+  server = await startFanfare({
+    channels: { host: '[::]' },
+    config: {
+      push: { host: '[::]', port: 0 },
+      admin: { host: '[::]', port: 0, pathPrefix: '/ops' },
+    },
+  });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -33,7 +39,7 @@ async function ask(port: number, method: string, target: string) {
 
 describe('fanfare health', () => {
   it('asks the server of the configuration, whatever its host setting, and ends with 0', async () => {
-    for (const host of ['::', '0.0.0.0', '127.0.0.1', '::1', 'localhost']) {
+    for (const host of ['::', '[::]', '0.0.0.0', '127.0.0.1', '::1', '[::1]', 'localhost']) {
       expect(await health([], { FANFARE_ADMIN_HOST: host })).toEqual({
         exitCode: 0,
         stdout: 'ok\n',

@@ -22,6 +22,8 @@ describe('the admin listener of a configuration', () => {
     [{}, {}],
     [{ admin: { host: '::', port: 7003 } }, {}],
     [{ admin: { host: '::' } }, { FANFARE_ADMIN_PORT: '7004' }],
+    [{ admin: { host: '[::]' } }, {}],
+    [{}, { FANFARE_ADMIN_HOST: '[0:0::1]' }],
     [{ admin: { port: 7003 } }, { FANFARE_ADMIN_HOST: 'localhost', FANFARE_ADMIN_PORT: '08' }],
     [{ admin: { port: 7003 } }, { FANFARE_ADMIN_PORT: 'tcp://10.0.0.1:6003' }],
   ])('is the one that a server opens: %j with %j', (content, environment) => {
@@ -37,6 +39,8 @@ describe('the admin listener of a configuration', () => {
     [{ admin: { port: 1.5 } }, {}],
     [{ admin: { host: 1 } }, {}],
     [{}, { FANFARE_ADMIN_HOST: '' }],
+    [{}, { FANFARE_ADMIN_HOST: 'fe80::1%eth0' }],
+    [{ admin: { host: '*' } }, {}],
     [{}, { FANFARE_ADMIN_PORT: '-1' }],
     [{}, { FANFARE_CONFIG: 'gone.yaml' }],
   ])('is not guessed: %j with %j', (content, environment) => {

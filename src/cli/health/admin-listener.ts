@@ -2,6 +2,7 @@ import { isServiceLink } from '../../config/environment/service-links.ts';
 import type { Environment } from '../../config/environment/variables.ts';
 import { type ConfigPlaces, readFoundFile } from '../../config/file/find-file.ts';
 import { isObject } from '../../config/settings/plain-json.ts';
+import { readListenHost } from '../../runtime/listen-host.ts';
 
 /** Where the admin listener of a configuration is, or why that is not known. */
 type AdminListener =
@@ -24,8 +25,11 @@ export function adminListener(places: ConfigPlaces): AdminListener {
   const { admin } = isObject(found.value) ? found.value : {};
   const inFile = isObject(admin) ? admin : {};
 
-  const host = variable(places.environment, 'FANFARE_ADMIN_HOST') ?? inFile['host'] ?? HOST;
-  if (typeof host !== 'string' || host === '') return { problem: 'admin.host must be an address' };
+  const named = variable(places.environment, 'FANFARE_ADMIN_HOST') ?? inFile['host'] ?? HOST;
+  const host = typeof named === 'string' ? readListenHost(named) : undefined;
+  if (host === undefined) {
+    return { problem: 'admin.host must be an IP address, or a name of this machine' };
+  }
 
   const given = variable(places.environment, 'FANFARE_ADMIN_PORT') ?? inFile['port'] ?? PORT;
   const port = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given;

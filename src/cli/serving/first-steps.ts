@@ -1,5 +1,6 @@
 import { ownCommand } from '../../config/environment/own-command.ts';
 import type { ListenerAddress } from '../../node/link/messages.ts';
+import { urlHost } from '../../runtime/listen-host.ts';
 import { urlOf } from '../own-address.ts';
 
 /** An app, as far as its first steps need it. */
@@ -47,7 +48,7 @@ export function appSteps(
 ): string[] {
   const { key = '', secret: found = '' } = app.keys[0] ?? {};
   const secret = isSeen ? found : 'SECRET';
-  const host = hostFromHere(channels);
+  const host = urlHost(hostFromHere(channels));
   const { port, tls } = channels;
   const ports = tls ? `wssPort: ${port}` : `wsPort: ${port}`;
   return [

@@ -150,6 +150,16 @@ describe('the welcome of the first start', () => {
     );
   });
 
+  it('prints IPv6 addresses as each program takes them', () => {
+    const text = welcome(
+      server({ ...first, channels: address('::1', 6001), push: address('::1', 6002) }),
+      WELCOME,
+    );
+    expect(text).toContain('Channels  http://[::1]:6001 ');
+    expect(text).toContain("endpointOverride: 'http://[::1]:6002'");
+    expect(runBackend(text)).toMatchObject({ made: { endpoint: '::1' } });
+  });
+
   it('prints a backend that the library of Pusher accepts', () => {
     const options = runBackend(welcome(server(first), WELCOME));
     expect(options).toEqual({

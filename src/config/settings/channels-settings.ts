@@ -9,6 +9,7 @@ import {
   httpIdleSeconds,
   httpUrl,
   limit,
+  listenHost,
   oneOrMore,
   onOff,
   pathPrefix,
@@ -164,7 +165,7 @@ export const appSettings = z
 /** The settings under `channels`: the listener for apps, and the apps. */
 export const channelsSettings = z
   .strictObject({
-    host: text('').default('0.0.0.0').describe('The address to listen on.'),
+    host: listenHost('0.0.0.0'),
     port: port(6001, 'The port to listen on'),
     pathPrefix,
     healthChecks,

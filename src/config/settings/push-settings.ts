@@ -7,6 +7,7 @@ import {
   httpIdleSeconds,
   httpUrl,
   limit,
+  listenHost,
   oneOrMore,
   onOff,
   origin,
@@ -243,7 +244,7 @@ export const instanceSettings = z
 /** The settings under `push`: the listener for devices and backends, and the instances. */
 export const pushSettings = z
   .strictObject({
-    host: text('').default('0.0.0.0').describe('The address to listen on.'),
+    host: listenHost('0.0.0.0'),
     port: port(6002, 'The port to listen on'),
     pathPrefix,
     healthChecks,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseRange } from '../../runtime/ip-address.ts';
+import { readListenHost } from '../../runtime/listen-host.ts';
 import { quote } from '../file/problems.ts';
 
 /** The largest value of a count. More is a typing error. */
@@ -47,6 +48,21 @@ export function wordOrNumber<Word extends string>(word: Word, { min, max }: Rang
 /** A count for which 0 means "no limit". */
 export function limit(fallback: number, description: string) {
   return wholeNumber({ min: 0, max: COUNT_MAX }, fallback, `${description}; 0 = no limit.`);
+}
+
+/** The address or name to listen on. */
+export function listenHost(fallback: string) {
+  return z
+    .string()
+    .refine((given) => readListenHost(given) !== undefined, {
+      error: ({ input }) =>
+        String(input).includes('%')
+          ? 'must be an IP address without a zone such as %eth0: use :: for all addresses'
+          : 'must be an IP address such as 0.0.0.0, :: or [::1], or a name of this machine',
+    })
+    .overwrite((given) => readListenHost(given) ?? given)
+    .default(fallback)
+    .describe('The address to listen on: an IP address, or a name of this machine.');
 }
 
 /** A TCP port to listen on. */

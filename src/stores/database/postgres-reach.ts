@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { certificateRefusal } from '../../runtime/certificate-refusal.ts';
 import { errorCode, messageOf } from '../../runtime/error-code.ts';
+import { urlHost } from '../../runtime/listen-host.ts';
 
 /** How long a connection of our own may take. */
 const PROBE_MS = 5_000;
@@ -11,7 +12,7 @@ const PROBE_MS = 5_000;
  */
 export async function whyUnreached(url: string, error: unknown): Promise<string> {
   const { host, port } = dialled(new URL(url));
-  const at = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const at = `${urlHost(host)}:${port}`;
   const refusal = certificateRefusal(error, at);
   if (refusal !== undefined) return `${refusal}. Check store.url`;
   if (errorCode(error) !== 'ERR_POSTGRES_CONNECTION_REFUSED') return messageOf(error);
