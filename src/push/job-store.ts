@@ -37,9 +37,9 @@ export interface JobStore {
   settlePart(results: JobResults): Promise<AfterPart>;
   /**
    * Makes waiting retries due now, for example because a credential works again. Looks at up to `limit` devices after
-   * a cursor, and returns the next cursor; `undefined` at the end. Claimed devices are skipped.
+   * a cursor, those due first, until `most` of them are made due. Claimed devices are skipped.
    */
-  bringForward(change: BringForward): Promise<RetryCursor | undefined>;
+  bringForward(change: BringForward): Promise<BroughtForward>;
 }
 
 export interface WantedJobs extends ClaimOptions {
@@ -50,5 +50,14 @@ export interface BringForward {
   readonly waiting: WaitingRetries;
   readonly nowMs: number;
   readonly limit: number;
+  /** By default all that match. */
+  readonly most?: number | undefined;
   readonly after?: RetryCursor | undefined;
+}
+
+export interface BroughtForward {
+  /** How many devices are due now. */
+  readonly devices: number;
+  /** Where to continue; `undefined`: at the end. */
+  readonly next: RetryCursor | undefined;
 }

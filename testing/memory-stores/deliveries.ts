@@ -1,14 +1,20 @@
-import type { BringForward, JobStore, WantedJobs } from '../../src/push/job-store.ts';
 import type {
-  AfterJob,
-  AfterPart,
-  ClaimedPlan,
-  DeliveryBacklog,
-  DeviceResult,
-  Job,
-  JobResults,
-  PublishUnderWay,
-  RetryCursor,
+  BringForward,
+  BroughtForward,
+  JobStore,
+  WantedJobs,
+} from '../../src/push/job-store.ts';
+import {
+  type AfterJob,
+  type AfterPart,
+  type ClaimedPlan,
+  type DeliveryBacklog,
+  type DeviceResult,
+  type Job,
+  type JobResults,
+  type PublishUnderWay,
+  type RetryCursor,
+  WAITED_FOR_ITS_TURN,
 } from '../../src/push/model/delivery.ts';
 import { TOO_MANY_FOR_DEVICE } from '../../src/push/model/device-pause.ts';
 import type {
@@ -237,21 +243,25 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     waiting: { instance, platform, reason },
     nowMs,
     limit,
+    most = limit,
     after,
-  }: BringForward): Promise<RetryCursor | undefined> {
+  }: BringForward): Promise<BroughtForward> {
     const from = after ?? { dueAtMs: nowMs, publish: 0, device: 0 };
     const line = this.dueRetries(instance, Number.POSITIVE_INFINITY)
       .map((waiting) => ({ waiting, place: placeOf(waiting) }))
       .filter(({ place }) => isBehind(place, from))
       .slice(0, limit);
-    for (const { waiting } of line) {
-      const { fate } = waiting;
-      const isMeant = fate.platform === platform && fate.reason === reason;
-      if (!isMeant || fate.claimedBy !== undefined) continue;
-      fate.dueAtMs = nowMs;
-      fate.readyAtMs = nowMs;
+    const matching = line.filter(
+      ({ waiting: { fate } }) =>
+        fate.platform === platform && fate.reason === reason && fate.claimedBy === undefined,
+    );
+    const brought = matching.slice(0, most);
+    for (const { waiting } of brought) {
+      Object.assign(waiting.fate, { dueAtMs: nowMs, readyAtMs: nowMs });
     }
-    return line.length < limit ? undefined : line.at(-1)?.place;
+    const isAll = brought.length === matching.length;
+    const next = isAll ? line.at(-1)?.place : brought.at(-1)?.place;
+    return { devices: brought.length, next: isAll && line.length < limit ? undefined : next };
   }
 
   async nextDue(except: readonly number[] = []): Promise<number | undefined> {
@@ -407,6 +417,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
           device,
           attempts,
           endedFor: reason === TOO_MANY_FOR_DEVICE ? reason : undefined,
+          hasWaited: reason === WAITED_FOR_ITS_TURN,
         })),
         publish: underWay(first.kept),
         devices: ordered.map(({ device }) => device),

@@ -1,4 +1,4 @@
-import type { AfterPart, Job, PublishUnderWay } from '../model/delivery.ts';
+import type { AfterPart, DeviceResult, Job, PublishUnderWay } from '../model/delivery.ts';
 import { type Platform, platforms, type Recipient } from '../model/device.ts';
 import { InFlightJob } from './jobs/in-flight-job.ts';
 import { type GivenBack, JobsGivenBack } from './jobs/jobs-given-back.ts';
@@ -8,6 +8,7 @@ import { Progress } from './jobs/progress.ts';
 import { type DeliveryLimits, PARK_MS, PATIENCE_MS, STUCK_MS } from './limits.ts';
 import { OutcomeCounts } from './outcome-counts.ts';
 import type { CircuitEvent, DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
+import type { EndedAfterWaiting } from './retry-recovery.ts';
 import {
   expireWaiting,
   returnLater,
@@ -55,6 +56,7 @@ export interface DelivererOptions {
   readonly access: StoreAccess;
   /** Called when there may be room for more jobs. `hasRetries`: some results must be retried. */
   readonly onRoom: (hasRetries: boolean) => void;
+  readonly onEndedAfterWaiting: (ended: EndedAfterWaiting) => void;
 }
 
 /**
@@ -68,7 +70,8 @@ export class Deliverer {
   private readonly limits: DeliveryLimits;
   private readonly access: StoreAccess;
   private readonly clock: SteadyClock;
-  private readonly onRoom: (hasRetries: boolean) => void;
+  private readonly onRoom: DelivererOptions['onRoom'];
+  private readonly onEndedAfterWaiting: DelivererOptions['onEndedAfterWaiting'];
   private readonly dispatchers = new Map<string, Dispatcher>();
   /** By the name of the dispatcher. */
   private readonly last = new Map<string, LastOutcomes>();
@@ -81,12 +84,13 @@ export class Deliverer {
   private isStopping = false;
   private onEmpty: (() => void) | undefined;
 
-  constructor({ ports, limits, access, onRoom }: DelivererOptions) {
+  constructor({ ports, limits, access, onRoom, onEndedAfterWaiting }: DelivererOptions) {
     this.ports = ports;
     this.limits = limits;
     this.access = access;
     this.clock = new SteadyClock(ports.timers);
     this.onRoom = onRoom;
+    this.onEndedAfterWaiting = onEndedAfterWaiting;
     this.held = new JobsInFlight(limits);
     this.givenBack = new JobsGivenBack(ports, limits, access);
     this.progress = new Progress(ports, access, (job, count, after) =>
@@ -407,7 +411,9 @@ export class Deliverer {
       this.decide(job);
       return;
     }
-    const hasRetries = job.results.slice(0, count).some(({ what }) => what === 'retry');
+    const stored = job.results.slice(0, count);
+    const hasRetries = stored.some(({ what }) => what === 'retry');
+    this.reportEnded(job, stored);
     this.held.forgetStored(job, count);
     this.discountIfUntrusted(job);
     this.onRoom(hasRetries);
@@ -421,12 +427,19 @@ export class Deliverer {
     const after = await this.access.insist(() =>
       store.settle({ job: job.claim, results: job.results, nowMs: timers.now() }),
     );
+    if (after !== 'stale') this.reportEnded(job, job.results);
     this.drop(
       job,
       job.results.some(({ what }) => what === 'retry'),
     );
     if (after === 'finished') events.finished(job.publish);
     if (after === 'cancelled') this.cancel(job.publish.number);
+  }
+
+  private reportEnded(job: InFlightJob, stored: readonly DeviceResult[]): void {
+    const devices = job.endedAfterWaiting(stored);
+    if (devices === 0 || job.claim.what === 'page') return;
+    this.onEndedAfterWaiting({ instance: job.instance, platform: job.claim.platform, devices });
   }
 
   private drop(job: InFlightJob, hasRetries = false): void {

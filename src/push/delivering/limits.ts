@@ -103,7 +103,7 @@ export const SLOW_MS = 10_000;
 /** Devices that could not wait in memory come back within this time. */
 export const LATER_MS_MAX = 15 * 60_000;
 
-/** After a credential works again: how many waiting devices are brought forward at once, and how often. */
+/** Once devices need not wait any longer: how many are brought forward at once, and how often. */
 export const RECOVERY_DEVICES = 500;
 export const RECOVERY_MS = 100;
 

@@ -1,7 +1,6 @@
 import type { DeliveryBacklog } from '../model/delivery.ts';
 import type { Platform } from '../model/device.ts';
 import { Backlog } from './backlog/backlog.ts';
-import { CredentialRecovery } from './credential-recovery.ts';
 import { Deliverer } from './deliverer.ts';
 import {
   BACKLOG_MS,
@@ -20,6 +19,7 @@ import { Planner } from './planning/planner.ts';
 import { PlanningPace } from './planning/planning-pace.ts';
 import { Poller } from './poller.ts';
 import type { CircuitEvent, OpenCircuit, PipelinePorts } from './ports.ts';
+import { RetryRecovery } from './retry-recovery.ts';
 import type { LastOutcomes } from './routes/dispatcher.ts';
 import { StoreAccess } from './store-access.ts';
 
@@ -54,7 +54,7 @@ export class Pipeline {
   private readonly deliverer: Deliverer;
   private readonly planner: Planner;
   private readonly pace = new PlanningPace();
-  private readonly recovery: CredentialRecovery;
+  private readonly recovery: RetryRecovery;
   private readonly room: Backlog;
   private readonly planning: Poller;
   private readonly claiming: Poller;
@@ -75,6 +75,7 @@ export class Pipeline {
     this.limits = limits;
     const access = new StoreAccess(timers, notices);
     this.access = access;
+    this.recovery = new RetryRecovery(ports, access);
     this.deliverer = new Deliverer({
       ports,
       limits,
@@ -83,8 +84,10 @@ export class Pipeline {
         // The retries may be due before the next poll.
         if (this.mayHaveMore || hasRetries) this.claiming.wake();
       },
+      onEndedAfterWaiting: (ended) => {
+        if (this.recovery.ended(ended)) this.recovering.wake();
+      },
     });
-    this.recovery = new CredentialRecovery(ports, access);
     this.room = new Backlog({ ports, access, deliverer: this.deliverer });
     this.planner = new Planner({
       ports,
@@ -239,7 +242,7 @@ export class Pipeline {
   }
 
   private async recover(): Promise<number> {
-    // A closed circuit wakes this poller.
+    // A closed circuit wakes this poller, and so does a device that came back and has ended.
     if (this.recovery.isEmpty) return POLL_MS_MAX;
     await this.recovery.bringSome(this.deliverer.openCircuits());
     this.claiming.wake();
@@ -272,7 +275,7 @@ export class Pipeline {
       return;
     }
     notices.circuitClosed(circuit);
-    if (this.recovery.add(circuit)) this.recovering.wake();
+    if (this.recovery.circuitClosed(circuit)) this.recovering.wake();
   }
 
   /** Adjusts the store's times, and in the same commit extends the claims that this ends. */

@@ -85,6 +85,8 @@ export interface DueRetry {
   readonly attempts: number;
   /** The reason for which it is not tried any more. */
   readonly endedFor?: string | undefined;
+  /** Whether it came back because its turn took too long: see `WAITED_FOR_ITS_TURN`. */
+  readonly hasWaited?: boolean | undefined;
 }
 
 /** Selects the retries of an instance and platform that wait for the same reason. */
@@ -155,6 +157,9 @@ export type DeviceResult =
       readonly reason: string;
       readonly words: string;
     };
+
+/** The reason of a device that could not wait in memory for its turn, because others took too long. */
+export const WAITED_FOR_ITS_TURN = 'waited-for-its-turn';
 
 /** The reason of a device that was deleted between planning and delivery. */
 export const DEVICE_REMOVED = 'device-removed';

@@ -22,6 +22,7 @@ import { pauseAfter } from '../../../testing/eventually.ts';
 import { configOf, type Fanfare, spawnFanfare } from '../../../testing/servers/fanfare.ts';
 import { pushSettings } from '../../../testing/servers/push-server.ts';
 import { fillStore, type StoredRow } from './delivery-rows.ts';
+import { standstill } from './standstill.ts';
 
 /** A server that delivers to gateways of this process, with as many devices as a test wants. */
 
@@ -263,8 +264,11 @@ export class DeliverySite implements AsyncDisposable {
       if (isSuch(status)) return status;
       const waitedMs = performance.now() - startedAtMs;
       if (waitedMs > WAIT_MAX_MS) {
-        const logged = this.server.output.stderr.slice(-2000);
-        throw new Error(`The publish has come to ${JSON.stringify(status)}: ${logged}`);
+        const logged = server.output.stderr.slice(-2000);
+        const known = this.options.storeUrl === undefined && (await standstill(server, publishId));
+        throw new Error(
+          `The publish has come to ${JSON.stringify(status)}\n${known || ''}\n${logged}`,
+        );
       }
       await Bun.sleep(pauseAfter(waitedMs));
     }

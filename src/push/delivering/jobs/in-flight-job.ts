@@ -122,6 +122,15 @@ export class InFlightJob {
     return this.retries?.get(number)?.endedFor;
   }
 
+  /** How many of some results end a device that came back because its turn had taken too long. */
+  endedAfterWaiting(results: readonly DeviceResult[]): number {
+    const { retries } = this;
+    if (retries === undefined) return 0;
+    return results.filter(
+      ({ what, device }) => what !== 'retry' && retries.get(device)?.hasWaited === true,
+    ).length;
+  }
+
   private forget(device: number): void {
     this.places ??= new Map(this.recipients.map((one, place) => [one?.number ?? 0, place]));
     const place = this.places.get(device) ?? -1;

@@ -1,4 +1,9 @@
-import type { BringForward, JobStore, WantedJobs } from '../../../push/job-store.ts';
+import type {
+  BringForward,
+  BroughtForward,
+  JobStore,
+  WantedJobs,
+} from '../../../push/job-store.ts';
 import type {
   AfterJob,
   AfterPart,
@@ -6,7 +11,6 @@ import type {
   DeliveryBacklog,
   Job,
   JobResults,
-  RetryCursor,
 } from '../../../push/model/delivery.ts';
 import type {
   AddedPage,
@@ -64,7 +68,7 @@ export class StoredDeliveries implements PlanningStore, JobStore, WorkClaims {
     return settlePart(this.database, this.server, results);
   }
 
-  bringForward(change: BringForward): Promise<RetryCursor | undefined> {
+  bringForward(change: BringForward): Promise<BroughtForward> {
     return bringForward(this.database, change);
   }
 

@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
 import type { WantedJobs } from '../../../push/job-store.ts';
-import type { Job } from '../../../push/model/delivery.ts';
+import { type Job, WAITED_FOR_ITS_TURN } from '../../../push/model/delivery.ts';
 import { type Platform, platforms } from '../../../push/model/device.ts';
 import { TOO_MANY_FOR_DEVICE } from '../../../push/model/device-pause.ts';
 import type { Database } from '../../database/database.ts';
@@ -154,6 +154,7 @@ export class JobClaims {
             device: Number(device),
             attempts,
             endedFor: reason === TOO_MANY_FOR_DEVICE ? reason : undefined,
+            hasWaited: reason === WAITED_FOR_ITS_TURN,
           }))
           .sort((a, b) => a.device - b.device);
         const devices = retries.map(({ device }) => device);

@@ -1,5 +1,5 @@
 import type { SQL, TransactionSQL } from 'bun';
-import type { BringForward } from '../../../push/job-store.ts';
+import type { BringForward, BroughtForward } from '../../../push/job-store.ts';
 import type { RetryCursor } from '../../../push/model/delivery.ts';
 import type { Platform } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
@@ -27,16 +27,17 @@ const SHIFTED_AT_ONCE = 2_000;
 /** Makes retries due now. Walks a piece of the index, because there may be a million, and writes only if some match. */
 export async function bringForward(
   database: Database,
-  { waiting: { instance, platform, reason }, nowMs, limit, after }: BringForward,
-): Promise<RetryCursor | undefined> {
+  { waiting: { instance, platform, reason }, nowMs, limit, most = limit, after }: BringForward,
+): Promise<BroughtForward> {
   const from = { ...(after ?? { dueAtMs: nowMs, publish: 0, device: 0 }), instance };
   const rows = await readPiece(database.read, { from, lastInstance: instance, limit });
-  const last = rows.at(-1);
-  if (last === undefined) return undefined;
-  const upTo = placeOf(last);
-  const matches = (row: RetryRow) =>
-    row.platform === platform && row.reason === reason && row.leased_by === null;
-  if (rows.some(matches)) {
+  const matching = rows.filter(
+    (row) => row.platform === platform && row.reason === reason && row.leased_by === null,
+  );
+  const brought = matching.slice(0, most);
+  const last = brought.at(-1);
+  if (last !== undefined) {
+    const upTo = placeOf(last);
     await database.write(
       (sql) => sql`UPDATE publish_devices SET due_at = ${nowMs}, ready_at = ${nowMs}
         WHERE (publish, device) IN (
@@ -45,8 +46,10 @@ export async function bringForward(
           ${skipLocked(sql)})`,
     );
   }
-  const { dueAtMs, publish, device } = upTo;
-  return rows.length < limit ? undefined : { dueAtMs, publish, device };
+  const isAll = brought.length === matching.length;
+  const end = isAll ? rows.at(-1) : last;
+  const isEnd = isAll && rows.length < limit;
+  return { devices: brought.length, next: isEnd ? undefined : end && cursorAt(end) };
 }
 
 /** After the clock was set back by `byMs`: shifts retries that were not yet due, so that they keep their pause. */
@@ -105,11 +108,10 @@ function isUnclaimedIn(sql: TransactionSQL, from: Place, upTo: Place) {
       <= (${upTo.instance}, ${upTo.dueAtMs}, ${upTo.publish}, ${upTo.device})`;
 }
 
-function placeOf({ instance, ready_at, publish, device }: RetryRow): Place {
-  return {
-    instance: Number(instance),
-    dueAtMs: Number(ready_at),
-    publish: Number(publish),
-    device: Number(device),
-  };
+function placeOf(row: RetryRow): Place {
+  return { instance: Number(row.instance), ...cursorAt(row) };
+}
+
+function cursorAt({ ready_at, publish, device }: RetryRow): RetryCursor {
+  return { dueAtMs: Number(ready_at), publish: Number(publish), device: Number(device) };
 }

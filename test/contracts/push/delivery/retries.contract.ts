@@ -126,13 +126,14 @@ export function retriesContract(current: () => DeliverySetup): void {
         reason: 'because-retry',
       } as const;
       scene.nowMs += 1000;
-      const bring = (changes: Partial<WaitingRetries> = {}, limit = 2, after?: RetryCursor) =>
-        store.bringForward({
-          waiting: { ...waiting, ...changes },
-          nowMs: scene.nowMs,
-          limit,
-          after,
-        });
+      const bring = async (
+        changes: Partial<WaitingRetries> = {},
+        limit = 2,
+        after?: RetryCursor,
+      ) => {
+        const change = { waiting: { ...waiting, ...changes }, nowMs: scene.nowMs, limit, after };
+        return (await store.bringForward(change)).next;
+      };
       const retries = async () =>
         (await scene.claim()).flatMap((job) => (job.what === 'retries' ? job : []));
       // None of these matches.
@@ -158,6 +159,28 @@ export function retriesContract(current: () => DeliverySetup): void {
       expect(await scene.counts(id)).toEqual({ planned: 5, accepted: 3, retrying: 2 });
     });
 
+    it('can be brought forward in a limited number, those due first', async () => {
+      const { recipients } = await scene.planned({ devices: 5 });
+      await scene.deliver('retry', 600_000);
+      const waiting = {
+        instance: scene.instance,
+        platform: 'fcm',
+        reason: 'because-retry',
+      } as const;
+      scene.nowMs += 1000;
+      const bring = (most: number, after?: RetryCursor) =>
+        store.bringForward({ waiting, nowMs: scene.nowMs, limit: 100, most, after });
+      const claimed = async () =>
+        (await scene.claim()).flatMap(({ devices }) => devices).sort((a, b) => a - b);
+      const numbers = numbersOf(recipients);
+      const first = await bring(2);
+      expect(first).toMatchObject({ devices: 2, next: { device: numbers[1] } });
+      expect(await claimed()).toEqual(numbers.slice(0, 2));
+      expect(await bring(100, first.next)).toEqual({ devices: 3, next: undefined });
+      expect(await claimed()).toEqual(numbers.slice(2));
+      expect(await bring(100)).toEqual({ devices: 0, next: undefined });
+    });
+
     it('stay claimed when others are brought forward', async () => {
       const { recipients } = await scene.planned({ devices: 2 });
       await scene.deliver('retry', 0);
@@ -168,7 +191,10 @@ export function retriesContract(current: () => DeliverySetup): void {
         reason: 'because-retry',
       } as const;
       scene.nowMs += 1000;
-      expect(await store.bringForward({ waiting, nowMs: scene.nowMs, limit: 100 })).toBeUndefined();
+      expect(await store.bringForward({ waiting, nowMs: scene.nowMs, limit: 100 })).toEqual({
+        devices: 0,
+        next: undefined,
+      });
       expect(await scene.claim(9, other)).toEqual([]);
       expect(await scene.finish(job, 'accepted')).toBe('finished');
       expect(recipients).toHaveLength(2);

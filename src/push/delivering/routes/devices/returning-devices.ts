@@ -1,3 +1,4 @@
+import { WAITED_FOR_ITS_TURN } from '../../../model/delivery.ts';
 import type { Recipient } from '../../../model/device.ts';
 import type { InFlightJob } from '../../jobs/in-flight-job.ts';
 import type { After } from '../after-outcome.ts';
@@ -6,8 +7,7 @@ import { expiredOf } from '../lifetime.ts';
 import type { Slice } from '../route.ts';
 import { settleDevice } from './device-result.ts';
 
-/** Reasons of devices whose job ended while they waited, or before they had an outcome. */
-const WAITED_FOR_ITS_TURN = 'waited-for-its-turn';
+/** The reason of devices whose job ended before they had an outcome. */
 const NO_OUTCOME = 'no-outcome';
 
 /** A retry after the deadline moves to 1 s before it, provided 2 s are left. */
