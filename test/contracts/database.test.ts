@@ -7,7 +7,7 @@ import { type Database, openDatabase, shownStore } from '../../src/stores/databa
 import { StoreUnavailable } from '../../src/stores/database/faults.ts';
 import { migrations } from '../../src/stores/database/migrations.ts';
 import type { Batch } from '../../src/stores/database/write-queue.ts';
-import { databases, type EmptyStore, sqliteFile } from '../../testing/databases/databases.ts';
+import { type EmptyStore, newDatabases, sqliteFile } from '../../testing/databases/databases.ts';
 import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { testSeed } from '../../testing/long-run.ts';
 
@@ -25,7 +25,7 @@ async function names(database: Database): Promise<readonly string[]> {
   return rows.map(({ what }) => what.slice('test '.length));
 }
 
-for (const kind of databases) {
+for (const kind of newDatabases) {
   describe(`the database on ${kind.name}`, () => {
     let store: EmptyStore;
     let database: Database;

@@ -8,7 +8,7 @@ import { openPostgres } from '../../../src/stores/database/postgres.ts';
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { readCounts } from '../../../src/stores/push/devices/instance-counts.ts';
-import { databases } from '../../../testing/databases/databases.ts';
+import { newDatabases } from '../../../testing/databases/databases.ts';
 import { throwAwayPostgres } from '../../../testing/databases/postgres.ts';
 import { NOW_MS, newDevice } from './device-store.contract.ts';
 
@@ -38,7 +38,7 @@ const interestRow = (instance: number, interest: string, device: number) =>
   `INSERT INTO device_interests (instance, interest, device)
     VALUES (${instance}, '${interest}', ${device})`;
 
-describe.each(databases)('a store of an older version in $name', ({ make }) => {
+describe.each(newDatabases)('a store of an older version in $name', ({ make }) => {
   it('counts its devices as accepted, and counts its interests', async () => {
     await using place = await make();
     const ids = [newDevice().id, newDevice().id, newDevice().id] as const;

@@ -9,7 +9,7 @@ import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts'
 import { readCounts } from '../../../src/stores/push/devices/instance-counts.ts';
 import { GarbageCollector } from '../../../src/stores/push/garbage-collector.ts';
 import { databases } from '../../../testing/databases/databases.ts';
-import { throwAwayPostgres } from '../../../testing/databases/postgres.ts';
+import { migratedPostgres } from '../../../testing/databases/postgres.ts';
 import { acceptDevice, makeInstance } from '../../../testing/databases/push-instance.ts';
 import { testSeed } from '../../../testing/long-run.ts';
 import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
@@ -133,7 +133,7 @@ for (const { name, make } of databases) {
 
 describe('StoredDevices in PostgreSQL', () => {
   it('keep no device of an instance whose last rows are being collected', async () => {
-    await using place = await throwAwayPostgres();
+    await using place = await migratedPostgres();
     await using here = await openDatabase(place.url);
     await using there = await openDatabase(place.url);
     const instance = await makeInstance(here);
@@ -154,7 +154,7 @@ describe('StoredDevices in PostgreSQL', () => {
   });
 
   it('add no interest to a device that is deleted meanwhile', async () => {
-    await using place = await throwAwayPostgres();
+    await using place = await migratedPostgres();
     await using here = await openDatabase(place.url);
     await using there = await openDatabase(place.url);
     const [instance, device] = [await makeInstance(here), newDevice()];
@@ -173,7 +173,7 @@ describe('StoredDevices in PostgreSQL', () => {
   });
 
   it('do not wait for each other to add interests to one device', async () => {
-    await using place = await throwAwayPostgres();
+    await using place = await migratedPostgres();
     await using here = await openDatabase(place.url);
     await using there = await openDatabase(place.url);
     const [instance, device] = [await makeInstance(here), newDevice()];

@@ -1,29 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import {
   type StoredInstance,
   StoredInstances,
 } from '../../../src/stores/tenants/instance-store.ts';
-import { throwAwayPostgres } from '../../../testing/databases/postgres.ts';
-
-/** A store that is empty, and where several processes could open it. */
-interface Place extends AsyncDisposable {
-  readonly url: string;
-}
-
-const places: Readonly<Record<string, () => Promise<Place>>> = {
-  SQLite: async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'fanfare-instances-'));
-    return {
-      url: `sqlite:${folder}/store.db`,
-      [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
-    };
-  },
-  PostgreSQL: throwAwayPostgres,
-};
+import { databases, type EmptyStore } from '../../../testing/databases/databases.ts';
 
 const ID = '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c';
 
@@ -37,12 +18,12 @@ function instance(more: Partial<StoredInstance> = {}): StoredInstance {
   };
 }
 
-describe.each(Object.entries(places))('the instances in %s', (_, open) => {
-  let place: Place;
+describe.each(databases)('the instances in $name', ({ make }) => {
+  let place: EmptyStore;
   let database: Database;
   let store: StoredInstances;
   beforeEach(async () => {
-    place = await open();
+    place = await make();
     database = await openDatabase(place.url);
     store = new StoredInstances(database);
   });
