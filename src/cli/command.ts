@@ -1,4 +1,5 @@
 import { ownCommand } from '../config/environment/own-command.ts';
+import { StartFailed } from '../node/start-failed.ts';
 import { messageOf } from '../runtime/error-code.ts';
 import type { Invocation } from './invocation.ts';
 import { HELP_OPTION, type Option, readArguments } from './options.ts';
@@ -32,6 +33,6 @@ export async function runCommand(
       return 2;
     }
     output.complain(`fanfare: ${messageOf(error)}`);
-    return 1;
+    return error instanceof StartFailed ? error.exitCode : 1;
   }
 }

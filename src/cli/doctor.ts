@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs';
+import type { Config } from '../config/schema.ts';
 import type { Subject } from '../doctor/examination.ts';
 import type { Finding } from '../doctor/finding.ts';
 import type { Check } from '../doctor/report.ts';
 import type { ExamineOptions } from '../engines/redis/examine.ts';
+import { readRedisTls, readStoreTls } from '../node/tls-files.ts';
 import { messageOf } from '../runtime/error-code.ts';
+import { sqliteFileOf } from '../stores/database/database.ts';
+import type { ExaminedStore } from '../stores/database/examine.ts';
 import type { Invocation } from './invocation.ts';
 import { type Arguments, CONFIG_OPTION, JSON_OPTION, noOperand, type Option } from './options.ts';
 import { type ExitCode, UsageError } from './output.ts';
@@ -67,6 +71,10 @@ export const DOCTOR_OPTIONS: readonly Option[] = [
     name: 'redis',
     help: 'Check the Redis servers of the configuration instead, as a server uses them, and what all servers of a cluster must have in common.',
   },
+  {
+    name: 'store',
+    help: 'Check the PostgreSQL of the configuration instead; with --redis, both.',
+  },
   CONFIG_OPTION,
   { name: 'insecure', help: 'Continue even if the certificate is not trusted.' },
   JSON_OPTION,
@@ -83,13 +91,22 @@ export async function doctor(invocation: Invocation): Promise<ExitCode> {
     if (!asJson) output.print(formatCheck(check));
   };
   let report: InstanceType<typeof Report>;
-  if (given.has('redis')) {
-    const cluster = readCluster(invocation);
-    if (cluster === undefined) return 2;
-    const { examineRedis } = await import('../engines/redis/examine.ts');
+  if (given.has('redis') || given.has('store')) {
+    noOperand(given);
+    const config = readConfig(invocation);
+    if (config === undefined) return 2;
+    const cluster = given.has('redis') ? clusterOf(config, timeoutOf(given) * 1000) : undefined;
+    const store = given.has('store') ? storeOf(config) : undefined;
     report = new Report(undefined, show);
-    for await (const finding of examineRedis(cluster.redis)) report.add(finding.name, finding);
-    report.add('admin-password', judgePassword(cluster.password));
+    if (cluster !== undefined) {
+      const { examineRedis } = await import('../engines/redis/examine.ts');
+      for await (const finding of examineRedis(cluster)) report.add(finding.name, finding);
+      report.add('admin-password', judgePassword(config.admin.password));
+    }
+    if (store !== undefined) {
+      const { examinePostgres } = await import('../stores/database/examine.ts');
+      for await (const finding of examinePostgres(store)) report.add(finding.name, finding);
+    }
   } else {
     const subject = readSubject(given);
     report = new Report(subject.secret, show);
@@ -103,25 +120,26 @@ export async function doctor(invocation: Invocation): Promise<ExitCode> {
   return report.ok ? 0 : 1;
 }
 
-interface ClusterConfig {
-  readonly redis: ExamineOptions;
-  /** That of the admin API, if the configuration has one. */
-  readonly password: string | null;
+/** The Redis servers of a configuration. Throws `UsageError` if it has none, and `StartFailed` for a file of TLS. */
+function clusterOf(config: Config, timeoutMs: number): ExamineOptions {
+  const { engine } = config;
+  if (engine.type !== 'redis') {
+    throw new UsageError('engine.type is "memory": there is no Redis to check');
+  }
+  const { url, urls = url === undefined ? [] : [url], keyPrefix, sentinels } = engine;
+  const sentinelLogin = {
+    user: sentinels.user ?? undefined,
+    password: sentinels.password ?? undefined,
+  };
+  return { urls, keyPrefix, tls: readRedisTls(config), sentinelLogin, timeoutMs };
 }
 
-/** What the configuration says about a cluster; `undefined`, and a line that says why, if it is none. */
-function readCluster(invocation: Invocation): ClusterConfig | undefined {
-  const { given, output } = invocation;
-  noOperand(given);
-  const config = readConfig(invocation);
-  if (config === undefined) return undefined;
-  if (config.engine.type !== 'redis') {
-    output.complain('fanfare: engine.type is "memory": there is no Redis to check');
-    return undefined;
+/** The PostgreSQL of a configuration, as `clusterOf`. */
+function storeOf(config: Config): ExaminedStore {
+  if (sqliteFileOf(config.store.url) !== undefined) {
+    throw new UsageError('store.url names a file of SQLite: there is no PostgreSQL to check');
   }
-  const { url, urls = url === undefined ? [] : [url], keyPrefix } = config.engine;
-  const redis = { urls, keyPrefix, timeoutMs: timeoutOf(given) * 1000 };
-  return { redis, password: config.admin.password };
+  return { url: config.store.url, tls: readStoreTls(config) };
 }
 
 function judgePassword(password: string | null): Finding {

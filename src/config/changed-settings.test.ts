@@ -14,7 +14,7 @@ it.each([
   [
     {},
     { engine: { type: 'redis', url: 'redis://u:secret@h' } },
-    ['engine.type', 'engine.url', 'engine.keyPrefix'],
+    ['engine.type', 'engine.url', 'engine.keyPrefix', 'engine.tls', 'engine.sentinels'],
   ],
   [
     { admin: { roles: [{ group: 'a', role: 'admin' }] } },

@@ -15,6 +15,9 @@ const APPLIED: ReadonlySet<string> = new Set([
   'push.addressLimits.reportsPerSecond',
   'tls.certFile',
   'tls.keyFile',
+  ...['engine.tls', 'engine.sentinels.tls', 'store.tls'].flatMap((group) =>
+    ['caFile', 'certFile', 'keyFile'].map((name) => `${group}.${name}`),
+  ),
 ]);
 
 /**

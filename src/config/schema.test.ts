@@ -68,7 +68,10 @@ describe('a configuration', () => {
         webhooks: { allowPrivateAddresses: false, timeoutSeconds: 10, logDays: 7 },
         tls: { certFile: null, keyFile: null, acme: null },
         engine: { type: 'memory' },
-        store: { url: 'sqlite:data/fanfare.db' },
+        store: {
+          url: 'sqlite:data/fanfare.db',
+          tls: { caFile: null, certFile: null, keyFile: null },
+        },
         log: { level: 'info', format: 'auto' },
         trustedProxies: [],
         stopDelaySeconds: 0,

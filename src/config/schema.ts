@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ENCODING_RULE, isReadableAddress } from '../runtime/login-encoding.ts';
 import { channelsSettings } from './settings/channels-settings.ts';
+import { clientTls } from './settings/client-tls.ts';
 import { pushSettings } from './settings/push-settings.ts';
 import {
   addressRange,
@@ -151,6 +152,28 @@ const redis = z.strictObject({
     .describe(
       'Begins the name of every key and channel in Redis. Servers with another prefix are another cluster.',
     ),
+  tls: clientTls({
+    ca: "A PEM file of certificate authorities to trust for Redis instead of the system's; null = the system's.",
+    certificate:
+      'The PEM file of the certificate, with its chain, for a Redis that asks its clients for one; null = none.',
+    group: 'TLS to Redis, for rediss:// addresses. SIGHUP reads the files again.',
+  }),
+  sentinels: z
+    .strictObject({
+      user: orNull(text(''), 'The user at the sentinels; null = their default user.'),
+      password: orNull(
+        text(''),
+        'The password at the sentinels. What the address of Redis contains is for Redis only; null = they ask for none.',
+      ),
+      tls: clientTls({
+        ca: 'A PEM file of certificate authorities to trust for the sentinels; null = as `engine.tls.caFile`.',
+        certificate:
+          'The PEM file of the certificate for sentinels that ask for one; null = as `engine.tls.certFile`.',
+        group: 'TLS to the sentinels, for rediss+sentinel:// addresses.',
+      }),
+    })
+    .prefault({})
+    .describe('The sentinels of a redis+sentinel:// address.'),
 });
 
 const engine = z
@@ -200,6 +223,12 @@ const store = z
       .describe(
         'The database: sqlite:PATH, or postgres://USER:PASSWORD@HOST:PORT/NAME, with ?sslmode=verify-full for TLS (postgresql://… is the same).',
       ),
+    tls: clientTls({
+      ca: "A PEM file of certificate authorities to trust for PostgreSQL instead of the system's, or `sslrootcert` in the URL; null = the system's.",
+      certificate:
+        'The PEM file of the certificate, with its chain, for a PostgreSQL that asks its clients for one, or `sslcert` in the URL; null = none.',
+      group: 'TLS to PostgreSQL. SIGHUP reads the files again.',
+    }),
   })
   .prefault({})
   .describe('The database for everything that survives a restart.');

@@ -38,6 +38,7 @@ export const checkNames = [
 /** What is checked of each Redis server of a cluster. */
 export const redisCheckNames = [
   'redis',
+  'redis-sentinels',
   'redis-memory',
   'redis-persistence',
   'redis-clock',
@@ -47,10 +48,14 @@ export const redisCheckNames = [
   'redis-connections',
 ] as const;
 
+/** What is checked of a store in PostgreSQL. */
+export const storeCheckNames = ['store', 'store-tls', 'store-rights'] as const;
+
 /** What all servers of a cluster must have in common, as far as one configuration shows it. */
 export const clusterCheckNames = ['admin-password'] as const;
 
 export type CheckName =
   | (typeof checkNames)[number]
   | (typeof redisCheckNames)[number]
+  | (typeof storeCheckNames)[number]
   | (typeof clusterCheckNames)[number];

@@ -1,6 +1,12 @@
 import { printable } from '../runtime/logging/printable.ts';
 import { redactUrls } from '../runtime/logging/redact.ts';
-import { type CheckName, checkNames, clusterCheckNames, redisCheckNames } from './check-names.ts';
+import {
+  type CheckName,
+  checkNames,
+  clusterCheckNames,
+  redisCheckNames,
+  storeCheckNames,
+} from './check-names.ts';
 import type { Finding } from './finding.ts';
 
 /** One check as it is printed. */
@@ -85,7 +91,9 @@ const marks: Record<Finding['result'], string> = {
 };
 
 const NAME_WIDTH = Math.max(
-  ...[...checkNames, ...redisCheckNames, ...clusterCheckNames].map(({ length }) => length),
+  ...[...checkNames, ...redisCheckNames, ...storeCheckNames, ...clusterCheckNames].map(
+    ({ length }) => length,
+  ),
 );
 
 /** One check as text: a line with a mark, and the advice indented under it. */

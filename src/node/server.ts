@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { createSecureContext } from 'node:tls';
 import type { App } from '../channels/app.ts';
 import type { Config } from '../config/schema.ts';
 import { hasOwnStore } from '../config/settings/own-store.ts';
@@ -19,6 +17,7 @@ import { threadCount } from './realtime/thread-count.ts';
 import { serverName } from './server-name.ts';
 import { SlowStart } from './slow-start.ts';
 import { StartFailed } from './start-failed.ts';
+import { readTlsFiles } from './tls-files.ts';
 
 /** A running server. */
 export interface FanfareServer {
@@ -56,7 +55,7 @@ export interface FanfareServer {
 export async function startServer(config: Config): Promise<FanfareServer> {
   refuseUnsupported(config);
   const logFormat = formatOf(config);
-  const configured = readTls(config);
+  const tlsFiles = readTlsFiles(config);
   const threads = threadCount(config.realtime.threads);
 
   await using parts = new AsyncDisposableStack();
@@ -83,7 +82,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     logFormat,
     logPort: logThread.openPort(),
     loopPorts: channels.map(({ port1 }) => port1),
-    tls: configured,
+    tlsFiles,
   });
 
   const realtime = new RealtimeLoops({
@@ -92,6 +91,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     usage: ready.usage,
     histories: background.takeHistories(),
     tls: ready.tls,
+    redisTls: tlsFiles.redis,
     timers: systemTimers,
     log,
     logFormat,
@@ -130,7 +130,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     createdInstance: ready.createdInstance,
     log,
     died: Promise.race([background.died, realtime.died]),
-    reload: reloaderOf({ hasCertificate: configured !== undefined, realtime, background }),
+    reload: reloaderOf({ hasCertificate: tlsFiles.listeners !== undefined, realtime, background }),
     announceStop,
     stop: () => running.disposeAsync(),
   };
@@ -151,7 +151,8 @@ function reloaderOf({
 }: ReloadParts): FanfareServer['reload'] {
   return async (changed) => {
     refuseUnsupported(changed);
-    const certificate = readTls(changed);
+    const tlsFiles = readTlsFiles(changed);
+    const { listeners: certificate } = tlsFiles;
     if ((certificate !== undefined) !== hasCertificate) {
       throw new StartFailed({
         exitCode: 2,
@@ -159,7 +160,7 @@ function reloaderOf({
       });
     }
     if (certificate !== undefined) await realtime.replaceCertificate(certificate);
-    await background.reload(changed, certificate);
+    await background.reload(changed, tlsFiles);
   };
 }
 
@@ -209,31 +210,4 @@ function certificateUser(realtime: RealtimeLoops, log: Log): (tls: Certificate) 
 function formatOf({ log }: Config): 'json' | 'text' {
   if (log.format !== 'auto') return log.format;
   return process.stderr.isTTY ? 'text' : 'json';
-}
-
-function readTls({ tls }: Config): Certificate | undefined {
-  const { certFile, keyFile } = tls;
-  if (certFile === null || keyFile === null) return undefined;
-  const certificate = {
-    cert: readPem('tls.certFile', certFile),
-    key: readPem('tls.keyFile', keyFile),
-  };
-  try {
-    createSecureContext(certificate);
-  } catch (error) {
-    // The listener would also throw this error, but without naming the settings.
-    const why = error instanceof Error ? error.message : String(error);
-    const message = `tls.certFile, tls.keyFile: ${certFile} and ${keyFile} are not a PEM certificate and its key: ${why}`;
-    throw new StartFailed({ exitCode: 2, message });
-  }
-  return certificate;
-}
-
-function readPem(setting: string, file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new StartFailed({ exitCode: 2, message: `${setting}: ${file} cannot be read: ${why}` });
-  }
 }

@@ -16,3 +16,20 @@ export function errorWord(error: unknown): string {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Why a file cannot be read. Completes "FILE …". */
+export function fileFault(error: unknown): string {
+  const code = errorCode(error);
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return 'does not exist';
+    case 'EACCES':
+    case 'EPERM':
+      return 'may not be read (permission denied)';
+    case 'ERR_ENCODING_INVALID_ENCODED_DATA':
+      return 'is not UTF-8 text';
+    default:
+      return `cannot be read (${String(code ?? error)})`;
+  }
+}

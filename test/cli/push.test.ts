@@ -8,7 +8,7 @@ import { StoredAudience } from '../../src/stores/push/devices/audience-source.ts
 import { StoredDeliveries } from '../../src/stores/push/jobs/delivery-store.ts';
 import { StoredInstances } from '../../src/stores/tenants/instance-store.ts';
 import { type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
-import { selfSigned } from './certificates.ts';
+import { selfSigned } from '../../testing/servers/openssl.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 
 /** An instance of the configuration, which is asked first. */

@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { api, signedTarget, trigger } from '../../testing/clients/sign.ts';
 import { APP, configOf, spawnFanfare } from '../../testing/servers/fanfare.ts';
-import { selfSigned } from './certificates.ts';
+import { selfSigned } from '../../testing/servers/openssl.ts';
 import { temporaryDirectory } from './run-fanfare.ts';
 
 /** Writes the configuration of a server, and returns the arguments that start it. */

@@ -10,7 +10,7 @@ import {
   spawnFanfare,
   startFanfare,
 } from '../../testing/servers/fanfare.ts';
-import { selfSigned } from './certificates.ts';
+import { selfSigned } from '../../testing/servers/openssl.ts';
 import { FREE_PORTS, fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
 
 describe('the first start without a configuration', () => {

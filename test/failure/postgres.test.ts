@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { connect, createServer, type Socket } from 'node:net';
 import { SQL } from 'bun';
+import { NO_CLIENT_TLS } from '../../src/runtime/certificate.ts';
 import { Database } from '../../src/stores/database/database.ts';
 import { StoreSilent } from '../../src/stores/database/faults.ts';
 import { openPostgres } from '../../src/stores/database/postgres.ts';
@@ -195,7 +196,7 @@ describe('the database', () => {
   it('that does not answer is given up in time, also by those who read, and found again', async () => {
     await using store = await throwAwayPostgres();
     await using way = await cutWay(store.url);
-    const backend = await openPostgres(way.url, 2000);
+    const backend = await openPostgres(way.url, { tls: NO_CLIENT_TLS, answerTimeoutMs: 2000 });
     await using database = new Database(backend);
     await database.write((sql) => sql`CREATE TABLE migrations (number INTEGER)`);
     expect(await database.lost()).toBeUndefined();
@@ -218,7 +219,7 @@ describe('the database', () => {
   it('frees the rows of a server that was cut off from it in the middle of a change', async () => {
     await using store = await throwAwayPostgres();
     await using way = await cutWay(store.url);
-    const backend = await openPostgres(way.url, 1000);
+    const backend = await openPostgres(way.url, { tls: NO_CLIENT_TLS, answerTimeoutMs: 1000 });
     await using other = new SQL(store.url, { max: 1 });
     await other`CREATE TABLE work (number INTEGER)`;
     await other`INSERT INTO work VALUES (1)`;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Waiting } from '../../testing/clients/waiting.ts';
 import { freePort } from '../../testing/servers/free-port.ts';
-import { type Certificate, selfSigned } from '../cli/certificates.ts';
+import { type Certificate, selfSigned } from '../../testing/servers/openssl.ts';
 import { changed } from './examples.ts';
 
 /** The programs that stand in front of servers. */

@@ -3,7 +3,7 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
-import { selfSigned } from '../cli/certificates.ts';
+import { selfSigned } from '../../testing/servers/openssl.ts';
 import { temporaryDirectory } from '../cli/run-fanfare.ts';
 
 function freePort(): number {

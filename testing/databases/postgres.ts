@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import {
+  appendFileSync,
   chmodSync,
   chownSync,
   mkdtempSync,
@@ -7,6 +8,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -120,9 +122,17 @@ export interface OwnCluster extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-export async function ownPostgres(): Promise<OwnCluster> {
+export interface ClusterFiles {
+  /** `pg_hba.conf`: who may connect how. */
+  readonly access: string;
+  /** Its certificate and key, and the authorities of its clients, all PEM. */
+  readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
+}
+
+export async function ownPostgres(files?: ClusterFiles): Promise<OwnCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'fanfare-postgres-'));
   makeCluster(folder);
+  if (files !== undefined) writeClusterFiles(join(folder, 'data'), files);
   const port = await freePort();
   startServer(folder, port);
   return {
@@ -167,6 +177,19 @@ function makeCluster(folder: string): void {
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
   const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C.UTF-8'];
   runIn(folder, 'initdb', ['-D', 'data', ...options]);
+}
+
+function writeClusterFiles(data: string, { access, tls }: ClusterFiles): void {
+  const { cert, key, ca } = tls;
+  const settings = "ssl = on\nssl_ca_file = 'root.crt'\n";
+  const texts = { 'server.crt': cert, 'server.key': key, 'root.crt': ca, 'pg_hba.conf': access };
+  appendFileSync(join(data, 'postgresql.conf'), settings);
+  const owner = postgresUser();
+  for (const [name, text] of Object.entries(texts)) {
+    const file = join(data, name);
+    writeFileSync(file, text, { mode: 0o600 });
+    if (owner !== undefined) chownSync(file, owner.uid, owner.gid);
+  }
 }
 
 function startServer(folder: string, port: number): void {

@@ -21,9 +21,38 @@ export interface OwnRedis extends AsyncDisposable {
 const START_MAX_MS = 60_000;
 
 /** Starts Redis on a free port. `options` are those of the command line, such as `['--maxmemory', '50mb']`. */
-export async function startRedis(options: readonly string[] = []): Promise<OwnRedis> {
+export async function startRedis(
+  options: readonly string[] = [],
+  tls?: RedisTlsFiles,
+): Promise<OwnRedis> {
   const port = await freePort();
-  return await startRedisProcess({ port, command: [...commandOf(port), ...options] });
+  const secure = tls === undefined ? [] : tlsSettings(port, tls);
+  const more = secure.flatMap(([name, value]) => [`--${name}`, value]);
+  return await startRedisProcess({ port, command: [...commandOf(port), ...more, ...options] });
+}
+
+/** The files of a Redis that speaks TLS only, and wants a certificate of its clients. */
+export interface RedisTlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** The authorities of its clients. */
+  readonly caFile: string;
+}
+
+/** The settings of a server or sentinel that speaks TLS only. Its own connections use the same certificate. */
+function tlsSettings(
+  port: number,
+  { certFile, keyFile, caFile }: RedisTlsFiles,
+): readonly (readonly [string, string])[] {
+  return [
+    ['port', '0'],
+    ['tls-port', String(port)],
+    ['tls-cert-file', certFile],
+    ['tls-key-file', keyFile],
+    ['tls-ca-cert-file', caFile],
+    ['tls-auth-clients', 'yes'],
+    ['tls-replication', 'yes'],
+  ];
 }
 
 let shared: Promise<string> | undefined;
@@ -55,6 +84,7 @@ function commandOf(port: number): readonly string[] {
 export async function startSentinel(
   primaryPort: number,
   lines: readonly string[] = [],
+  tls?: RedisTlsFiles,
 ): Promise<OwnRedis> {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'fanfare-sentinel-'));
@@ -68,6 +98,7 @@ export async function startSentinel(
       'sentinel down-after-milliseconds main 500',
       'sentinel failover-timeout main 3000',
       ...lines,
+      ...(tls === undefined ? [] : tlsSettings(port, tls)).map((words) => words.join(' ')),
     ].join('\n'),
   );
   return await startRedisProcess({ port, folder, command: ['redis-server', file, '--sentinel'] });

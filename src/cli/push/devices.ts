@@ -5,10 +5,10 @@ import {
   showDevice,
 } from '../../admin/push/device-shapes.ts';
 import { printable } from '../../runtime/logging/printable.ts';
-import { openDatabase } from '../../stores/database/database.ts';
 import { type DeviceFilter, DeviceList } from '../../stores/push/devices/device-list.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';
 import { countOf, fail, type Invocation, printResult } from '../invocation.ts';
+import { openStore } from '../open-store.ts';
 import {
   type Arguments,
   CONFIG_OPTION,
@@ -80,7 +80,7 @@ export function devicesCommand(action: (call: Call) => Promise<ExitCode>) {
     const instanceId = onlyOperand(invocation.given, missing).toLowerCase();
     const config = readConfig(invocation);
     if (config === undefined) return 2;
-    await using database = await openDatabase(config.store.url);
+    await using database = await openStore(config);
     const instance = await new StoredInstances(database).findNumber(instanceId);
     if (instance === undefined) {
       return fail(

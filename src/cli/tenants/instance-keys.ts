@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
-import { openDatabase } from '../../stores/database/database.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';
+import { openStore } from '../open-store.ts';
 
 /** An instance, and a secret key of its backend. */
 export interface InstanceKey {
@@ -12,7 +12,7 @@ export interface InstanceKey {
 export async function* instanceKeys(config: Config): AsyncGenerator<InstanceKey> {
   const configured = config.push.instances ?? [];
   yield* configured.flatMap(keyOf);
-  await using database = await openDatabase(config.store.url);
+  await using database = await openStore(config);
   const stored = await new StoredInstances(database).list();
   yield* stored.filter(({ id }) => !configured.some((one) => one.id === id)).flatMap(keyOf);
 }

@@ -1,8 +1,9 @@
 import type { Config } from '../../config/schema.ts';
 import { printable } from '../../runtime/logging/printable.ts';
-import { type Database, openDatabase } from '../../stores/database/database.ts';
+import type { Database } from '../../stores/database/database.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { fail, type Invocation, printList } from '../invocation.ts';
+import { openStore } from '../open-store.ts';
 import { noOperand, onlyOperand } from '../options.ts';
 import type { ExitCode } from '../output.ts';
 import { readWholeConfig } from '../read-config.ts';
@@ -32,7 +33,7 @@ export function tenantCommand<Admin>(
     if (loaded === undefined) return 2;
     const { config } = loaded;
     const places = loaded.tenants[noun];
-    await using database = await openDatabase(config.store.url);
+    await using database = await openStore(config);
     try {
       return await action({ ...invocation, admin: adminOf(database, config), places });
     } catch (error) {

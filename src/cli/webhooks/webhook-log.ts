@@ -6,11 +6,12 @@ import {
   showWebhookDetails,
 } from '../../admin/webhook-shapes.ts';
 import type { UsableConfig } from '../../config/load.ts';
-import { openDatabase } from '../../stores/database/database.ts';
+import type { Database } from '../../stores/database/database.ts';
 import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
 import type { OutboxState } from '../../webhooks/outbox.ts';
 import { AdminApi } from '../admin-api.ts';
 import { ownAdminApi, ownAdminPassword } from '../admin-password.ts';
+import { openStore } from '../open-store.ts';
 import { givenAddress } from '../server-address.ts';
 import { Unreachable } from '../server-request.ts';
 
@@ -40,14 +41,14 @@ export async function openWebhookLog(
     return servedWebhookLog(new AdminApi(givenAddress(url), ownAdminPassword(config)));
   }
   // With port 0 the server listens on any free port, which is not known here.
-  if (config.admin.port === 0) return await openStoredWebhookLog(config.store.url);
+  if (config.admin.port === 0) return storedWebhookLog(await openStore(config));
   const api = ownAdminApi(loaded);
   try {
     await api.request('GET', '/webhooks?limit=1');
     return servedWebhookLog(api);
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
-    return await openStoredWebhookLog(config.store.url);
+    return storedWebhookLog(await openStore(config));
   }
 }
 
@@ -76,11 +77,10 @@ function servedWebhookLog(api: AdminApi): WebhookLog {
 }
 
 /**
- * Opens the log in the store at `url`. What is replayed here is sent by the next server that starts, or within 30 s
- * by a running one. Throws `StoreUnavailable`.
+ * The log in a store, which it closes. What is replayed here is sent by the next server that starts, or within 30 s by a
+ * running one.
  */
-export async function openStoredWebhookLog(url: string): Promise<WebhookLog> {
-  const database = await openDatabase(url);
+export function storedWebhookLog(database: Database): WebhookLog {
   const log = new StoredOutboxLog(database);
   return {
     async list({ state, limit, ...owner }) {

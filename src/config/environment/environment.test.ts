@@ -43,7 +43,7 @@ describe('an environment variable', () => {
   it('chooses the engine', () => {
     const redis = { FANFARE_ENGINE_TYPE: 'redis', FANFARE_ENGINE_URL: 'redis://localhost' };
 
-    expect(configIn(load({}, redis)).engine).toEqual({
+    expect(configIn(load({}, redis)).engine).toMatchObject({
       type: 'redis',
       url: 'redis://localhost',
       keyPrefix: 'fanfare:',

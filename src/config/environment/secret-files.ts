@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { errorCode } from '../../runtime/error-code.ts';
+import { fileFault } from '../../runtime/error-code.ts';
 
 /** The settings that may hold a secret. The variable of each can name a file instead, as container platforms want it. */
 export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
@@ -7,6 +7,7 @@ export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   'store.url',
   'engine.url',
   'engine.urls',
+  'engine.sentinels.password',
 ]);
 
 /** Ends the name of a variable that names the file of a secret. */
@@ -28,24 +29,8 @@ export function readSecretFile(path: string): ReadSecret {
     if (file.size > FILE_BYTES_MAX) return { message: `${path} is larger than 64 KiB` };
     text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
   } catch (error) {
-    return { message: `${path} ${reasonOf(error)}` };
+    return { message: `${path} ${fileFault(error)}` };
   }
   const value = text.replace(/\r?\n$/, '');
   return value === '' ? { message: `${path} is empty` } : { value };
-}
-
-function reasonOf(error: unknown): string {
-  const code = errorCode(error);
-  switch (code) {
-    case 'ENOENT':
-    case 'ENOTDIR':
-      return 'does not exist';
-    case 'EACCES':
-    case 'EPERM':
-      return 'may not be read (permission denied)';
-    case 'ERR_ENCODING_INVALID_ENCODED_DATA':
-      return 'is not UTF-8 text';
-    default:
-      return `cannot be read (${String(code ?? error)})`;
-  }
 }

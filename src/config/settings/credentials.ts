@@ -94,6 +94,8 @@ function credentialsOf(content: unknown): readonly Credential[] {
     ...[
       ['admin', 'password'],
       ['engine', 'url'],
+      ['engine', 'sentinels', 'user'],
+      ['engine', 'sentinels', 'password'],
       ['store', 'url'],
     ].map((path) => ({ value: valueAt(content, path), path })),
   ].flatMap(({ value, path }) => (typeof value === 'string' ? [{ text: value, path }] : []));

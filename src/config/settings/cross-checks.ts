@@ -1,5 +1,6 @@
 import { type Problem, pathText } from '../file/problems.ts';
 import { invisibleCredentials } from './credentials.ts';
+import { linkProblems } from './link-checks.ts';
 import { entries, type Found, valueAt } from './unchecked.ts';
 import { vapidSubjectFault } from './vapid-subject.ts';
 
@@ -20,7 +21,7 @@ export function crossCheck(content: unknown): readonly Problem[] {
     ),
     ...vapidSubjects(instances),
     ...invisibleCredentials(content),
-    ...halfSetTls(content),
+    ...linkProblems(content),
     ...twoCertificates(content),
     ...redisServers(content),
   ];
@@ -63,20 +64,6 @@ function vapidSubjects(instances: readonly Found[]): readonly Problem[] {
     const path = pathText([...instance.path, 'web', 'vapid', 'subject']);
     return message === undefined ? [] : [{ path, message }];
   });
-}
-
-function halfSetTls(content: unknown): readonly Problem[] {
-  const isSet = (name: string) => (valueAt(content, ['tls', name]) ?? null) !== null;
-  const pairs = [
-    ['certFile', 'keyFile'],
-    ['keyFile', 'certFile'],
-  ] as const;
-  return pairs
-    .filter(([given, missing]) => isSet(given) && !isSet(missing))
-    .map(([given, missing]) => ({
-      path: `tls.${missing}`,
-      message: `required if tls.${given} is set`,
-    }));
 }
 
 function twoCertificates(content: unknown): readonly Problem[] {

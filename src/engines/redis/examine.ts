@@ -5,7 +5,7 @@ import { layoutKey, refusal } from './layout.ts';
 import { parseRedisUrl, serverName } from './link/address.ts';
 import { checkServer, clockWarnings, fieldsOf, versionOf } from './link/check-server.ts';
 import type { Connection, ConnectionOwner } from './link/connection.ts';
-import { Connector } from './link/connector.ts';
+import { Connector, type RedisTls, type SentinelLogin } from './link/connector.ts';
 import { encodeCommand } from './link/encode-command.ts';
 import { PROBE, refusalIn } from './link/probe.ts';
 import { RedisRefused } from './link/reply.ts';
@@ -19,6 +19,7 @@ type Result =
 export type RedisFinding = Result & {
   readonly name:
     | 'redis'
+    | 'redis-sentinels'
     | 'redis-memory'
     | 'redis-persistence'
     | 'redis-clock'
@@ -32,9 +33,13 @@ export interface ExamineOptions {
   /** As configured. */
   readonly urls: readonly string[];
   readonly keyPrefix: string;
+  readonly tls: RedisTls;
+  readonly sentinelLogin: SentinelLogin;
   /** The timeout of each step. */
   readonly timeoutMs: number;
 }
+
+const REPAIR = 'Change the setting, or the configuration of Redis, as described.';
 
 /** The number of timed answers. The fastest one counts. */
 const ATTEMPTS = 5;
@@ -55,7 +60,10 @@ interface Site {
 
 /** The checks of a reachable server, in order. */
 const checks: Readonly<
-  Record<Exclude<RedisFinding['name'], 'redis'>, (site: Site) => Promise<Result> | Result>
+  Record<
+    Exclude<RedisFinding['name'], 'redis' | 'redis-sentinels'>,
+    (site: Site) => Promise<Result> | Result
+  >
 > = {
   'redis-memory': checkMemory,
   'redis-persistence': checkPersistence,
@@ -82,9 +90,13 @@ async function* examineServer(
   using connections = new DisposableStack();
   let site: Site;
   try {
-    const { urls, timeoutMs: deadlineMs } = options;
+    const { urls, tls, sentinelLogin, timeoutMs: deadlineMs } = options;
     const url = urls[index] ?? '';
-    const connector = new Connector({ url, log: SILENT, timers: monotonicTimers, deadlineMs });
+    const base = { log: SILENT, timers: monotonicTimers, deadlineMs };
+    const connector = new Connector({ ...base, url, tls: () => tls, sentinelLogin });
+    if (connector.hasSentinels) {
+      yield { name: 'redis-sentinels', ...(await checkSentinels(connector)) };
+    }
     const primary = await connector.findPrimary();
     const connect = async (owner: ConnectionOwner) => {
       const connection = await connector.connect(primary, owner);
@@ -98,7 +110,7 @@ async function* examineServer(
   } catch (error) {
     const advice =
       error instanceof RedisRefused
-        ? 'Change the setting, or the configuration of Redis, as described.'
+        ? REPAIR
         : 'Check that Redis runs, its address and port, the `bind` setting of Redis, and firewalls on the way.';
     yield { name: 'redis', ...failed(messageOf(error), advice) };
     return;
@@ -128,6 +140,23 @@ async function checkAnswer({ connection, info }: Site): Promise<Result> {
     detail,
     'Each event waits for Redis: put it near the servers, and look at its load.',
   );
+}
+
+/** Asks each sentinel alone. One that answers is enough for a server, until it is the one that fails. */
+async function checkSentinels(connector: Connector): Promise<Result> {
+  const { endpoints } = connector;
+  const asked = await Promise.allSettled(endpoints.map((one) => connector.findPrimary([one])));
+  const why = asked.flatMap((one) => (one.status === 'rejected' ? [messageOf(one.reason)] : []));
+  const named = new Set(
+    asked.flatMap((one) =>
+      one.status === 'fulfilled' ? [`${one.value.host}:${one.value.port}`] : [],
+    ),
+  );
+  const detail = `${endpoints.length - why.length} of ${endpoints.length} sentinels name a primary: ${[...named].join(', ')}`;
+  if (why.length === endpoints.length) return failed(why.join('; '), REPAIR);
+  if (why.length > 0) return warning(`${detail}; ${why.join('; ')}`, REPAIR);
+  if (named.size === 1) return ok(detail);
+  return warning(detail, 'Wait for the end of the failover. Otherwise compare the sentinels.');
 }
 
 function checkMemory({ info }: Site): Result {

@@ -8,6 +8,7 @@ import type {
   ToBackground,
 } from '../link/messages.ts';
 import { StartFailed } from '../start-failed.ts';
+import type { TlsFiles } from '../tls-files.ts';
 
 /** If the background loop does not stop within this time, its thread is terminated. */
 const STOP_TIMEOUT_MS = 5000;
@@ -57,11 +58,11 @@ export class BackgroundThread {
   }
 
   /** Applies a reloaded configuration. Settles when all loops serve it, or the thread has died. */
-  async reload(config: Config, tls: Certificate | undefined): Promise<void> {
+  async reload(config: Config, tlsFiles: TlsFiles): Promise<void> {
     const number = ++this.reloads;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.reloading.set(number, resolve);
-    this.post({ type: 'reload', number, config, tls });
+    this.post({ type: 'reload', number, config, tlsFiles });
     await Promise.race([promise, this.died]);
   }
 

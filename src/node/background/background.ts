@@ -1,11 +1,11 @@
 import type { Config } from '../../config/schema.ts';
-import type { Certificate } from '../../runtime/certificate.ts';
 import type {
   ListenerAddress,
   LoopToBackground,
   RealtimeState,
   ToBackground,
 } from '../link/messages.ts';
+import type { TlsFiles } from '../tls-files.ts';
 
 /** What the background loop is started with. */
 export type BackgroundStart = Extract<ToBackground, { type: 'start' }>;
@@ -17,9 +17,9 @@ export interface Background {
   /** Handles a message of a realtime loop. */
   receive(loop: number, message: LoopToBackground): void;
   /**
-   * Applies the tenants of a reloaded configuration, and the certificate of the push listener. Settles when all loops
-   * serve them. Never rejects.
+   * Applies the tenants of a reloaded configuration, the certificate of the push listener, and those for other
+   * servers. Settles when all loops serve the tenants. Never rejects.
    */
-  reload(config: Config, tls: Certificate | undefined): Promise<void>;
+  reload(config: Config, tlsFiles: TlsFiles): Promise<void>;
   stop(): Promise<void>;
 }

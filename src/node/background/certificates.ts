@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { type CertificateFault, faultOf } from '../../certificates/certificate-fault.ts';
 import { Certificates } from '../../certificates/certificates.ts';
 import { ChallengeServer } from '../../certificates/challenge-server.ts';
@@ -6,18 +5,16 @@ import { validity } from '../../certificates/order-plan.ts';
 import type { Config } from '../../config/schema.ts';
 import type { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
-import { messageOf } from '../../runtime/error-code.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
 import { StoredCertificates } from '../../stores/certificates/certificate-store.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { listenError } from '../listen-error.ts';
-import { StartFailed } from '../start-failed.ts';
+import { readPem, type TlsFiles } from '../tls-files.ts';
 
 export interface CertificatesPartOptions {
   readonly config: Config;
-  /** The certificate in the configuration. */
-  readonly tls: Certificate | undefined;
+  readonly tlsFiles: TlsFiles;
   readonly database: Database;
   readonly meter: TableMeter;
   readonly log: Log;
@@ -42,7 +39,8 @@ export async function openCertificates(
   return tls.acme === null ? fromFiles(options) : await fromAuthority(options, tls.acme);
 }
 
-function fromFiles({ tls, meter }: CertificatesPartOptions): CertificatesPart {
+function fromFiles({ tlsFiles, meter }: CertificatesPartOptions): CertificatesPart {
+  const { listeners: tls } = tlsFiles;
   noteEnd(meter, tls);
   return {
     tls,
@@ -58,7 +56,10 @@ async function fromAuthority(
   acme: NonNullable<Config['tls']['acme']>,
 ): Promise<CertificatesPart> {
   await using parts = new AsyncDisposableStack();
-  const ca = acme.caFile === null ? undefined : readCa(acme.caFile);
+  const ca =
+    acme.caFile === null
+      ? undefined
+      : readPem({ setting: 'tls.acme.caFile', file: acme.caFile }, 'certificate');
   let report: (tls: Certificate) => void = () => undefined;
   const certificates = parts.use(
     await Certificates.open({
@@ -114,15 +115,6 @@ function openChallengeServer(
     });
   } catch (error) {
     throw listenError(error, 'tls.acme', { host, port, names: 'channels.host, tls.acme.httpPort' });
-  }
-}
-
-function readCa(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    const message = `tls.acme.caFile: ${file} cannot be read: ${messageOf(error)}`;
-    throw new StartFailed({ exitCode: 2, message });
   }
 }
 

@@ -4,6 +4,7 @@ import type { Log } from '../../runtime/ports.ts';
 import { watchedInstance } from '../../watching/records.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
 import type { Background } from './background.ts';
+import type { Foundation } from './foundation.ts';
 import type { Monitor } from './monitoring/monitor.ts';
 import type { PushPart } from './push/push.ts';
 import type { Services } from './services.ts';
@@ -70,7 +71,9 @@ export async function replacePushCertificate(
   }
 }
 
-export interface ReloadParts extends Pick<Services, 'tenants' | 'push' | 'certificates'> {
+export interface ReloadParts
+  extends Pick<Services, 'tenants' | 'push' | 'certificates'>,
+    Pick<Foundation, 'database'> {
   readonly monitor: Monitor;
   readonly realtime: RealtimeClient;
   readonly log: Log;
@@ -78,8 +81,10 @@ export interface ReloadParts extends Pick<Services, 'tenants' | 'push' | 'certif
 
 /** Makes the function that applies a reloaded configuration. */
 export function reloaderOf(parts: ReloadParts): Background['reload'] {
-  const { tenants, push, certificates, monitor } = parts;
-  return async (changed, certificate) => {
+  const { tenants, push, certificates, monitor, database, realtime } = parts;
+  return async (changed, { listeners: certificate, redis, store }) => {
+    database.useTls(store);
+    realtime.postToAll({ type: 'redis-tls', tls: redis });
     const applied = [tenants.apps.reconfigure(changed), tenants.instances.reconfigure(changed)];
     push.reconfigure(changed);
     certificates.reloaded(certificate);

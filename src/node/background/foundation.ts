@@ -29,9 +29,10 @@ export interface Foundation extends AsyncDisposable {
 
 export async function openFoundation({
   config,
+  tlsFiles,
   logFormat,
   logPort,
-}: Pick<BackgroundStart, 'config' | 'logFormat' | 'logPort'>): Promise<Foundation> {
+}: Pick<BackgroundStart, 'config' | 'tlsFiles' | 'logFormat' | 'logPort'>): Promise<Foundation> {
   await using parts = new AsyncDisposableStack();
   const ring = new LineRing(Date.now());
   const opened = parts.use(
@@ -48,7 +49,7 @@ export async function openFoundation({
   const resolver = openResolver(log);
   const readiness = new Readiness();
   const { database, health } = parts.use(
-    await openStore({ url: config.store.url, readiness, log }),
+    await openStore({ url: config.store.url, tls: tlsFiles.store, readiness, log }),
   );
   // Before the tenants: health checks must be answered while a large store is read.
   const admin = parts.use(await openAdmin({ config, readiness, meter, log }));

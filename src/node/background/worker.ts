@@ -30,7 +30,7 @@ self.addEventListener('message', ({ data }: MessageEvent<ToBackground>) => {
       if (data.state === 'listening') post({ type: 'listening-noted' });
       return;
     case 'reload':
-      (background?.reload(data.config, data.tls) ?? Promise.resolve()).then(() =>
+      (background?.reload(data.config, data.tlsFiles) ?? Promise.resolve()).then(() =>
         post({ type: 'reloaded', number: data.number }),
       );
       return;

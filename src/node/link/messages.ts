@@ -9,6 +9,7 @@ import type { RuleEvent } from '../../channels/push-rules/push-rule.ts';
 import type { TakenUsage } from '../../channels/usage/unshared-usage.ts';
 import type { DayUsage } from '../../channels/usage/usage.ts';
 import type { Config } from '../../config/schema.ts';
+import type { RedisTls } from '../../engines/redis/link/connector.ts';
 import type { LoopNotice } from '../../engines/redis/loop-bus.ts';
 import type { EngineMessage } from '../../engines/threads/messages.ts';
 import type { KeptLine } from '../../observability/log.ts';
@@ -26,6 +27,7 @@ import type {
 import type { SessionLinkMessage } from '../../transports/http-fallback/homes/session-links.ts';
 import type { AppTick, WatchedApp } from '../../watching/records.ts';
 import type { StartFault } from '../start-failed.ts';
+import type { TlsFiles } from '../tls-files.ts';
 import type { LoopTotals } from './loop-totals.ts';
 
 /*
@@ -184,6 +186,8 @@ export type BackgroundToLoop =
   | { readonly type: 'watch'; readonly apps: readonly WatchedApp[] }
   /** Sends a notice to a loop of another server, or to one loop of each server. */
   | { readonly type: 'cluster-send'; readonly to: string | undefined; readonly text: string }
+  /** What the next connections to Redis use for TLS. */
+  | { readonly type: 'redis-tls'; readonly tls: RedisTls }
   /** The reply to `goodbye`: the background loop has received everything. */
   | { readonly type: 'goodbye' };
 
@@ -197,8 +201,7 @@ export type ToBackground =
       readonly logPort: MessagePort;
       /** The ports to the realtime loops that do not run on the main thread, in loop order. */
       readonly loopPorts: readonly MessagePort[];
-      /** The certificate in the configuration; `undefined`: there is none. */
-      readonly tls: Certificate | undefined;
+      readonly tlsFiles: TlsFiles;
     }
   /** `channels` is the address of the channels listener. */
   | {
@@ -212,7 +215,7 @@ export type ToBackground =
       /** The answer has the same number. */
       readonly number: number;
       readonly config: Config;
-      readonly tls: Certificate | undefined;
+      readonly tlsFiles: TlsFiles;
     }
   | { readonly type: 'stop' }
   | LoopToBackground;
@@ -272,6 +275,7 @@ export interface RealtimeStart {
   readonly histories: SharedArrayBuffer | undefined;
   /** For the channels listener; `undefined` for plain HTTP. */
   readonly tls: Certificate | undefined;
+  readonly redisTls: RedisTls;
 }
 
 /** Commands from the main thread to a realtime thread. The replies, `done` or `failed`, come in the same order. */

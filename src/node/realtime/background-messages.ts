@@ -35,6 +35,9 @@ export function handleBackgroundMessage(
     case 'cluster-send':
       realtime.notifyServers(message.to, message.text);
       return;
+    case 'redis-tls':
+      realtime.useRedisTls(message.tls);
+      return;
     case 'goodbye':
       realtime.backgroundSaidGoodbye();
       return;

@@ -57,8 +57,9 @@ export class RealtimeLoops {
 
   /** Opens the other loops one after the other: starting many threads at once under load has crashed Bun. */
   async openThreads(): Promise<void> {
-    const { config, logFormat, backgroundPorts, openLogPort, serverName, apps, usage, tls } =
+    const { config, logFormat, backgroundPorts, openLogPort, serverName, apps, usage } =
       this.options;
+    const { tls, redisTls } = this.options;
     for (const [place, backgroundPort] of backgroundPorts.entries()) {
       const index = place + 1;
       const thread = new RealtimeThread(index);
@@ -78,6 +79,7 @@ export class RealtimeLoops {
         usage,
         histories: this.histories,
         tls,
+        redisTls,
       });
       await Promise.race([opened, thread.died.then(failStart)]);
     }

@@ -2,6 +2,7 @@ import type { App } from '../../channels/app.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { DayUsage } from '../../channels/usage/usage.ts';
 import type { Config } from '../../config/schema.ts';
+import type { RedisTls } from '../../engines/redis/link/connector.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import type { TenantChange } from '../../tenants/live-tenants.ts';
@@ -18,6 +19,8 @@ export interface RealtimeOptions {
   /** The histories that the last stop saved, of all loops. This loop takes those of its own channels. */
   readonly histories: SharedArrayBuffer | undefined;
   readonly tls: Certificate | undefined;
+  /** For the first connections to Redis. */
+  readonly redisTls: RedisTls;
   readonly timers: Timers;
   readonly log: Log;
   /** Log lines that were dropped so far. */
@@ -51,6 +54,8 @@ export interface Realtime {
   notifyServers(to: string | undefined, text: string): void;
   /** Sets the certificate of new connections. Throws, and keeps the old one, if it cannot be used. */
   replaceCertificate(tls: Certificate): void;
+  /** Sets what the next connections to Redis use for TLS. */
+  useRedisTls(tls: RedisTls): void;
   answer(question: Question): MaybePromise<Questions[Question['what']]['answer']>;
   /** The background loop has received everything that this one sent. */
   backgroundSaidGoodbye(): void;

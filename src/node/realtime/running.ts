@@ -52,6 +52,9 @@ export function runLoop(parts: RunningParts): Realtime {
     listen: listenerOf({ ...parts, fileChecks }),
     replaceApps: appReplacerOf(parts),
     replaceCertificate: (certificate) => listeners.replace(certificate),
+    useRedisTls(tls) {
+      if (cluster !== undefined) cluster.tls = tls;
+    },
     ...acknowledgementsOf(relays),
     pushConnectionsAre: (open) => fileChecks.pushConnectionsAre(open),
     readinessIs: (isReady) => health.readyIs(isReady),

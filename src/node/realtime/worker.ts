@@ -101,6 +101,7 @@ function openLoop(start: RealtimeStart): RealtimeLoop {
     usage: start.usage,
     histories: start.histories,
     tls: start.tls,
+    redisTls: start.redisTls,
     timers: systemTimers,
     log: opened.log,
     logLinesDropped: opened.droppedLines,

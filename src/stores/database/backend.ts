@@ -1,4 +1,5 @@
 import type { SQL } from 'bun';
+import type { ClientTls } from '../../runtime/certificate.ts';
 import type { Dialect } from './dialect.ts';
 import type { Begin } from './write-queue.ts';
 
@@ -17,5 +18,7 @@ export interface Backend {
   waitBriefly(): Promise<void>;
   /** Why the store is no longer the one that was opened; `undefined` if it is. */
   lost(): Promise<string | undefined>;
+  /** Sets what the next connections to PostgreSQL use for TLS. Those that are open are replaced. */
+  useTls(tls: ClientTls): void;
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { SQL } from 'bun';
+import { type ClientTls, NO_CLIENT_TLS } from '../../runtime/certificate.ts';
 import { messageOf } from '../../runtime/error-code.ts';
 import { redactedUrl } from '../../runtime/logging/redact.ts';
 import type { Backend } from './backend.ts';
@@ -61,6 +62,11 @@ export class Database implements AsyncDisposable {
     return this.backend.lost();
   }
 
+  /** Sets what the next connections use for TLS. */
+  useTls(tls: ClientTls): void {
+    this.backend.useTls(tls);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.queue.drained();
     await this.backend.close();
@@ -68,14 +74,14 @@ export class Database implements AsyncDisposable {
 }
 
 /**
- * Opens the store at `url` (`sqlite:FILE` or `postgres://…`), creating it if needed, and migrates its tables. Throws
- * `StoreUnavailable`, or `StoreAway` if its database cannot be used at the moment.
+ * Opens the store at `url` (`sqlite:FILE` or `postgres://…`), creating it if needed, and migrates its tables. `tls` is
+ * for PostgreSQL. Throws `StoreUnavailable`, or `StoreAway` if its database cannot be used at the moment.
  */
-export async function openDatabase(url: string): Promise<Database> {
+export async function openDatabase(url: string, tls = NO_CLIENT_TLS): Promise<Database> {
   const filename = sqliteFileOf(url);
   try {
     const backend =
-      filename === undefined ? await openPostgres(url) : await openSqlite(url, filename);
+      filename === undefined ? await openPostgres(url, { tls }) : await openSqlite(url, filename);
     try {
       await migrate(backend);
       return new Database(backend);
@@ -85,7 +91,7 @@ export async function openDatabase(url: string): Promise<Database> {
     }
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
-    const why = filename === undefined ? await whyUnreached(url, error) : messageOf(error);
+    const why = filename === undefined ? await whyUnreached(url, tls, error) : messageOf(error);
     // SQLite may find the damage before the store is checked.
     const isDamaged = error instanceof SQL.SQLiteError && error.code.startsWith('SQLITE_CORRUPT');
     const fault = isDamaged ? 'is damaged, restore it from a backup' : 'cannot be opened';

@@ -1,4 +1,5 @@
 import { expect, it } from 'bun:test';
+import { NO_CLIENT_TLS } from '../../runtime/certificate.ts';
 import { whyUnreached } from './postgres-reach.ts';
 
 const URL_WITH_TLS = 'postgres://u:p@db.example/x?sslmode=verify-full';
@@ -7,19 +8,19 @@ const failed = (message: string, code: string) => Object.assign(new Error(messag
 
 it('names what to trust if the authority of the certificate is unknown', async () => {
   const error = failed('self signed certificate', 'DEPTH_ZERO_SELF_SIGNED_CERT');
-  expect(await whyUnreached(URL_WITH_TLS, error)).toBe(
-    'the certificate of db.example:5432 is not accepted: self signed certificate. Its authority is not trusted here: NODE_EXTRA_CA_CERTS=FILE in the environment of this program adds one. Check store.url',
+  expect(await whyUnreached(URL_WITH_TLS, NO_CLIENT_TLS, error)).toBe(
+    'the certificate of db.example:5432 is not accepted: self signed certificate. Its authority is not trusted here: set store.tls.caFile to the PEM file of the authority',
   );
 });
 
 it('names the server whose certificate is for another name', async () => {
   const error = failed("does not match certificate's altnames", 'ERR_TLS_CERT_ALTNAME_INVALID');
-  expect(await whyUnreached(`${URL_WITH_TLS}&hostname=other&port=77`, error)).toBe(
-    "the certificate of other:77 is not accepted: does not match certificate's altnames. Check store.url",
+  expect(await whyUnreached(`${URL_WITH_TLS}&hostname=other&port=77`, NO_CLIENT_TLS, error)).toBe(
+    "the certificate of other:77 is not accepted: does not match certificate's altnames",
   );
 });
 
 it('leaves other errors as they are', async () => {
-  const error = failed('Connection closed', 'ERR_POSTGRES_CONNECTION_FAILED');
-  expect(await whyUnreached(URL_WITH_TLS, error)).toBe('Connection closed');
+  const error = failed('Connection timeout', 'ERR_POSTGRES_CONNECTION_TIMEOUT');
+  expect(await whyUnreached(URL_WITH_TLS, NO_CLIENT_TLS, error)).toBe('Connection timeout');
 });

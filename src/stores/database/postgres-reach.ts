@@ -1,5 +1,7 @@
 import { connect } from 'node:net';
-import { certificateRefusal } from '../../runtime/certificate-refusal.ts';
+import { SQL } from 'bun';
+import type { ClientTls } from '../../runtime/certificate.ts';
+import { tlsRefusal } from '../../runtime/certificate-refusal.ts';
 import { errorCode, messageOf } from '../../runtime/error-code.ts';
 import { urlHost } from '../../runtime/listen-host.ts';
 
@@ -10,15 +12,44 @@ const PROBE_MS = 5_000;
  * Says why PostgreSQL could not be connected to. Bun's client says the same of a name that is unknown and of a port that
  * nothing listens on, so we connect once more ourselves.
  */
-export async function whyUnreached(url: string, error: unknown): Promise<string> {
+export async function whyUnreached(url: string, tls: ClientTls, error: unknown): Promise<string> {
   const { host, port } = dialled(new URL(url));
   const at = `${urlHost(host)}:${port}`;
-  const refusal = certificateRefusal(error, at);
-  if (refusal !== undefined) return `${refusal}. Check store.url`;
+  const hasCertificate = tls.certificate !== undefined;
+  const refusal = tlsRefusal(error, { at, settings: 'store.tls', hasCertificate });
+  if (refusal !== undefined) return refusal;
+  const words = refusedWords(error, at);
+  if (words !== undefined) return words;
   if (errorCode(error) !== 'ERR_POSTGRES_CONNECTION_REFUSED') return messageOf(error);
   const code = await probe(host, port);
   return `${meanings.get(code)?.(host, at) ?? `no connection to ${at}`} (${code}). Check store.url`;
 }
+
+/** What PostgreSQL says, and the setting to change. Its codes are those of its Appendix A. */
+function refusedWords(error: unknown, at: string): string | undefined {
+  const code = String(errorCode(error));
+  const message = messageOf(error);
+  if (code === 'ERR_POSTGRES_TLS_NOT_AVAILABLE') {
+    return `${at} does not offer TLS: turn it on there (ssl = on), or remove sslmode from store.url`;
+  }
+  if (code === 'ERR_POSTGRES_CONNECTION_FAILED') {
+    return `${message}: ${at} has ended it. Is that PostgreSQL? Check store.url`;
+  }
+  if (!(error instanceof SQL.PostgresError)) return undefined;
+  if (/valid client certificate/.test(message)) {
+    return `${message}: set store.tls.certFile and store.tls.keyFile`;
+  }
+  const state = String(error.errno ?? '');
+  const [, repair] = repairs.find(([start]) => state.startsWith(start)) ?? [];
+  return repair === undefined ? undefined : `${message} (${state}). ${repair}`;
+}
+
+const repairs: readonly (readonly [string, string])[] = [
+  ['28P01', 'Check the user and the password in store.url'],
+  ['28', 'Check the user in store.url, its certificate (store.tls.certFile), and pg_hba.conf'],
+  ['3D000', 'Create the database, or check its name in store.url'],
+  ['42501', 'GRANT the user of store.url what it lacks: it must own its tables'],
+];
 
 const meanings: ReadonlyMap<string, (host: string, at: string) => string> = new Map([
   ['ECONNREFUSED', (_, at) => `nothing listens at ${at}`],

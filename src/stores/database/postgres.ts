@@ -1,5 +1,7 @@
 import { SQL } from 'bun';
+import type { ClientTls } from '../../runtime/certificate.ts';
 import { ENCODING_RULE, isReadableAddress } from '../../runtime/login-encoding.ts';
+import { withoutTlsFiles } from '../../runtime/postgres-url.ts';
 import type { Backend } from './backend.ts';
 import { StoreSilent, StoreUnavailable } from './faults.ts';
 
@@ -16,9 +18,14 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 /** Milliseconds after which this side stops waiting for any answer. */
 const ANSWER_TIMEOUT_MS = 15_000;
 
+export interface PostgresOptions {
+  readonly tls: ClientTls;
+  readonly answerTimeoutMs?: number;
+}
+
 export async function openPostgres(
   url: string,
-  answerTimeoutMs = ANSWER_TIMEOUT_MS,
+  { tls: tlsAtStart, answerTimeoutMs = ANSWER_TIMEOUT_MS }: PostgresOptions,
 ): Promise<Backend> {
   if (!/^postgres(?:ql)?:\/\//.test(url)) {
     throw new StoreUnavailable(
@@ -28,7 +35,9 @@ export async function openPostgres(
   if (!isReadableAddress(url)) {
     throw new StoreUnavailable(`store.url: not a valid address; ${ENCODING_RULE}`);
   }
-  let sql = connect(url, answerTimeoutMs);
+  let tls = tlsAtStart;
+  const open = () => connect(url, { tls, answerTimeoutMs });
+  let sql = open();
   const ask = async <T>(question: (asked: SQL) => Promise<T>): Promise<T> => {
     const asked = sql;
     try {
@@ -36,7 +45,7 @@ export async function openPostgres(
     } catch (error) {
       if (error instanceof StoreSilent && sql === asked) {
         // If the other machine has failed, old connections would otherwise wait forever.
-        sql = connect(url, answerTimeoutMs);
+        sql = open();
         await asked.close({ timeout: 0 });
       }
       throw error;
@@ -73,6 +82,14 @@ export async function openPostgres(
       );
       return rows[0]?.found ? undefined : 'the tables are missing from the database';
     },
+    useTls(changed) {
+      if (Bun.deepEquals(changed, tls)) return;
+      tls = changed;
+      const before = sql;
+      sql = open();
+      // Its statements and transactions still end. It must not reject: nobody waits for it.
+      before.close({ timeout: ANSWER_TIMEOUT_MS / 1000 }).catch(() => undefined);
+    },
     close: () => sql.close({ timeout: CONNECT_SECONDS }),
   };
 }
@@ -85,8 +102,12 @@ async function requireUnicode(sql: SQL): Promise<void> {
   throw new Error(`its encoding is ${encoding}, but must be UTF8`);
 }
 
-function connect(url: string, answerTimeoutMs: number): SQL {
-  return new SQL(url, {
+function connect(url: string, { tls, answerTimeoutMs }: Required<PostgresOptions>): SQL {
+  const { ca, certificate } = tls;
+  const files = { ...(ca === undefined ? {} : { ca }), ...certificate };
+  return new SQL(withoutTlsFiles(url), {
+    // With any such option, Bun uses TLS without being asked for it.
+    ...(Object.keys(files).length === 0 ? {} : { tls: files }),
     max: CONNECTIONS,
     connectionTimeout: CONNECT_SECONDS,
     connection: {

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import type { Certificate } from '../certificates.ts';
+import type { Certificate } from '../../../testing/servers/openssl.ts';
 
 /** Servers and proxies that do one thing wrong. */
 export interface BrokenServer extends AsyncDisposable {

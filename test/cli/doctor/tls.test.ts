@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'bun:test';
 import { startFanfare } from '../../../testing/servers/fanfare.ts';
-import { issued, selfSigned } from '../certificates.ts';
+import { issued, selfSigned } from '../../../testing/servers/openssl.ts';
 import { temporaryDirectory } from '../run-fanfare.ts';
 import { tcpServer } from './broken-servers.ts';
 import { BACKEND, examine, failure, SHORT_SECONDS } from './examine.ts';

@@ -3,13 +3,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from '../../../src/cli/run.ts';
-import { redisCheckNames } from '../../../src/doctor/check-names.ts';
+import { redisCheckNames as allNames } from '../../../src/doctor/check-names.ts';
 import type { Check } from '../../../src/doctor/report.ts';
 import { freePort } from '../../../testing/servers/free-port.ts';
-import { startRedis } from '../../../testing/servers/redis.ts';
+import { startRedis, startSentinel } from '../../../testing/servers/redis.ts';
 import { openLink } from './link.fixture.ts';
 
 /** `fanfare doctor --redis`. */
+
+/** Those of a server without sentinels. */
+const redisCheckNames = allNames.filter((name) => name !== 'redis-sentinels');
 
 /** Examines the Redis servers of a configuration; returns the exit code and what is not ok. */
 async function examine(engine: object, password: string | null = 'the same for all') {
@@ -153,6 +156,29 @@ it.each([
     }),
   ]);
   expect(wrong[0]?.advice).toMatch(advice);
+});
+
+it('asks each sentinel, as the user of the sentinels', async () => {
+  await using redis = await startRedis();
+  await using one = await startSentinel(redis.port, ['requirepass seen']);
+  await using two = await startSentinel(redis.port);
+  const url = `redis+sentinel://127.0.0.1:${one.port},127.0.0.1:${two.port}/main`;
+  const { wrong } = await examine({ url });
+  expect(wrong).toEqual([
+    expect.objectContaining({
+      name: 'redis-sentinels',
+      result: 'warning',
+      detail: expect.stringMatching(
+        new RegExp(`1 of 2 sentinels.*:${one.port} wants a password.*engine.sentinels.password`),
+      ),
+    }),
+  ]);
+  const known = await examine({
+    url: `redis+sentinel://127.0.0.1:${one.port}/main`,
+    sentinels: { password: 'seen' },
+  });
+  expect(known.wrong).toEqual([]);
+  expect(known.text).not.toContain('seen');
 });
 
 it('has nothing to do if the configuration has no Redis', async () => {

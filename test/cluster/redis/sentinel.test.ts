@@ -112,15 +112,4 @@ describe('a Redis server that sentinels name', () => {
     expect(site.link.events).toEqual([]);
     await expectWorking(site.link);
   });
-
-  it.concurrent('is found through sentinels that ask for a password', async () => {
-    await using primary = await startRedis(['--requirepass', 'one']);
-    const lines = ['requirepass two', 'sentinel auth-pass main one'];
-    await using sentinel = await startSentinel(primary.port, lines);
-    const url = `redis+sentinel://:one@127.0.0.1:${sentinel.port}/main`;
-    await using link = await openLink({ url, sentinelPassword: 'two' });
-
-    expect(await portOf(link)).toBe(primary.port);
-    await expect(openLink({ url })).rejects.toThrow('NOAUTH');
-  }, 20_000);
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { PROBE } from '../../../src/engines/redis/link/probe.ts';
 import { RedisAway, RedisRefused } from '../../../src/engines/redis/link/reply.ts';
 import { Script } from '../../../src/engines/redis/link/script.ts';
+import { NO_CLIENT_TLS } from '../../../src/runtime/certificate.ts';
 import { untrusted } from '../../../testing/servers/certificates.ts';
 import { freePort } from '../../../testing/servers/free-port.ts';
 import { startRedis } from '../../../testing/servers/redis.ts';
@@ -32,11 +33,13 @@ describe('a Redis server', () => {
     const options = ['--tls-port', String(port), '--tls-auth-clients', 'no', ...files];
     await using _redis = await startRedis(options);
     const url = `rediss://127.0.0.1:${port}`;
-    await using link = await openLink({ url, tls: { ca: untrusted.cert } });
+    const trusting = { ca: untrusted.cert, certificate: undefined };
+    const tls = () => ({ servers: trusting, sentinels: NO_CLIENT_TLS });
+    await using link = await openLink({ url, tls });
 
     expect(await link.server.commands.run(['PING'])).toBe('PONG');
     await expect(openLink({ url })).rejects.toThrow(RedisRefused);
-    await expect(openLink({ url })).rejects.toThrow('NODE_EXTRA_CA_CERTS');
+    await expect(openLink({ url })).rejects.toThrow('set engine.tls.caFile to');
     rmSync(folder, { recursive: true });
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
 import type { DeviceId } from '../../../src/push/model/device.ts';
+import { NO_CLIENT_TLS } from '../../../src/runtime/certificate.ts';
 import { openDatabase } from '../../../src/stores/database/database.ts';
 import { inDialect } from '../../../src/stores/database/dialect.ts';
 import { migrate, migrations } from '../../../src/stores/database/migrations.ts';
@@ -68,7 +69,7 @@ describe.each(newDatabases)('a store of an older version in $name', ({ make }) =
 describe('the migrations of a store in PostgreSQL', () => {
   it('have no statement timeout', async () => {
     await using place = await throwAwayPostgres();
-    const backend = await openPostgres(place.url, 300);
+    const backend = await openPostgres(place.url, { tls: NO_CLIENT_TLS, answerTimeoutMs: 300 });
     await using other = new SQL(place.url);
     const released = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();

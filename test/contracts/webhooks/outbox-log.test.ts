@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { openStoredWebhookLog } from '../../../src/cli/webhooks/webhook-log.ts';
+import { storedWebhookLog } from '../../../src/cli/webhooks/webhook-log.ts';
 import { openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredOutbox } from '../../../src/stores/webhooks/outbox.ts';
 import type { NewOutboxRequest } from '../../../src/webhooks/outbox.ts';
@@ -51,7 +51,7 @@ for (const { name, make } of databases) {
     it('is read and replayed without a server', async () => {
       await using store = await make();
       await fill(store.url);
-      await using log = await openStoredWebhookLog(store.url);
+      await using log = storedWebhookLog(await openDatabase(store.url));
       const ids = async (filter: Partial<Parameters<typeof log.list>[0]>) =>
         (
           await log.list({
@@ -97,7 +97,7 @@ for (const { name, make } of databases) {
         ],
         [],
       );
-      await using log = await openStoredWebhookLog(store.url);
+      await using log = storedWebhookLog(await openDatabase(store.url));
       const owners = async (app: string | undefined, instance: string | undefined) =>
         (await log.list({ app, instance, state: undefined, limit: 9 })).map(
           ({ id, kind, ...owner }) => [id, kind, owner.app, owner.instance],

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
-import { NEW_RSA_KEY, selfSigned } from '../../cli/certificates.ts';
+import { NEW_RSA_KEY, selfSigned } from '../../../testing/servers/openssl.ts';
 import { temporaryDirectory } from '../../cli/run-fanfare.ts';
 
 let server: Fanfare;

@@ -31,6 +31,7 @@ FANFARE_APP_KEY: {{ .Values.app.key | quote }}
   "FANFARE_ADMIN_PASSWORD_FILE" .Values.admin.passwordSecret
   "FANFARE_ENGINE_URL_FILE" .Values.engine.urlSecret
   "FANFARE_ENGINE_URLS_FILE" .Values.engine.urlsSecret
+  "FANFARE_ENGINE_SENTINELS_PASSWORD_FILE" .Values.engine.sentinelsPasswordSecret
   "FANFARE_STORE_URL_FILE" .Values.store.urlSecret
 -}}
 {{- range $variable, $secret := $all }}

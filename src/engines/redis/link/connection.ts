@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import { messageOf } from '../../../runtime/error-code.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 import { type CommandArgs, encodeCommand } from './encode-command.ts';
 import { RedisAway, RedisError, type Reply } from './reply.ts';
@@ -65,18 +64,21 @@ export class Connection {
   private stopTimer: (() => void) | undefined;
   /** When the last bytes arrived. */
   heardAtMs: number;
+  /** Whether anything has arrived. */
+  hasHeard = false;
+  /** The error of the socket that has ended the connection. */
+  fault: Error | undefined;
 
   constructor(socket: Socket, owner: ConnectionOwner, options: ConnectionOptions) {
     this.socket = socket;
     this.owner = owner;
     this.options = options;
     this.heardAtMs = options.timers.now();
-    let failure = 'Redis has closed the connection';
     socket.on('data', (bytes: Buffer) => this.read(bytes));
     socket.on('error', (error) => {
-      failure = messageOf(error);
+      this.fault = error;
     });
-    socket.on('close', () => this.end(failure));
+    socket.on('close', () => this.end(this.fault?.message ?? 'Redis has closed the connection'));
   }
 
   /** Commands in flight. */
@@ -137,6 +139,7 @@ export class Connection {
   private read(bytes: Buffer): void {
     if (this.isEnded) return;
     this.heardAtMs = this.options.timers.now();
+    this.hasHeard = true;
     try {
       this.reader.read(bytes);
     } catch (error) {

@@ -1,28 +1,39 @@
+import { type ClientTls, NO_CLIENT_TLS } from '../../../runtime/certificate.ts';
 import { ENCODING_RULE } from '../../../runtime/login-encoding.ts';
 import type { Log, Timers } from '../../../runtime/ports.ts';
 import { type Endpoint, parseRedisUrl, type RedisAddress } from './address.ts';
 import { checkServer, clockWarnings } from './check-server.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
-import { type Login, logIn, loginFailure } from './log-in.ts';
-import { openSocket, type TlsOptions } from './open-socket.ts';
+import { type Login, logIn } from './log-in.ts';
+import { openSocket } from './open-socket.ts';
+import { type Party, startFailure } from './party.ts';
 import { RedisRefused } from './reply.ts';
 import { findPrimary } from './sentinels.ts';
+
+/** What connections to servers and to sentinels use for TLS. */
+export interface RedisTls {
+  readonly servers: ClientTls;
+  readonly sentinels: ClientTls;
+}
 
 export interface ConnectorOptions {
   /** `redis://`, `rediss://`, `redis+sentinel://` or `rediss+sentinel://`; see `parseRedisUrl`. */
   readonly url: string;
-  readonly tls?: TlsOptions | undefined;
-  /** Override those in the URL. */
-  readonly user?: string | undefined;
-  readonly password?: string | undefined;
+  /** For the next connection: certificates are renewed while the server runs. */
+  readonly tls?: () => RedisTls;
   /** For the sentinels, which have credentials of their own. */
-  readonly sentinelUser?: string | undefined;
-  readonly sentinelPassword?: string | undefined;
+  readonly sentinelLogin?: SentinelLogin | undefined;
   readonly log: Log;
   /** Must be monotonic. */
   readonly timers: Timers;
   /** The timeout of opening a connection, of each reply, and of waiting to send a command. */
   readonly deadlineMs?: number;
+}
+
+/** The credentials of the sentinels. */
+export interface SentinelLogin {
+  readonly user: string | undefined;
+  readonly password: string | undefined;
 }
 
 export const DEADLINE_MS = 2_000;
@@ -48,27 +59,42 @@ export class Connector {
     return this.address.sentinelName !== undefined;
   }
 
+  /** All sentinels; without any, the server. */
+  get endpoints(): RedisAddress['endpoints'] {
+    return this.address.endpoints;
+  }
+
   /** The server, or the first sentinel. */
   get firstEndpoint(): Endpoint {
     return this.address.endpoints[0];
   }
 
-  async findPrimary(): Promise<Endpoint> {
-    const { endpoints, sentinelName } = this.address;
+  /** The primary, as these sentinels name it. */
+  async findPrimary(endpoints: readonly Endpoint[] = this.endpoints): Promise<Endpoint> {
+    const { sentinelName } = this.address;
     if (sentinelName === undefined) return this.firstEndpoint;
-    const { sentinelUser: user, sentinelPassword: password } = this.options;
+    const { user, password } = this.options.sentinelLogin ?? {};
+    const login = { user, password, db: 0 };
     return await findPrimary({
       endpoints,
       name: sentinelName,
-      connect: (endpoint) => this.open(endpoint, NOBODY, { user, password, db: 0 }),
+      ask: async (endpoint, command) => {
+        const line: Line = { party: this.partyOf(endpoint, true, login), login, owner: NOBODY };
+        return await this.open(line, async (connection) => {
+          const reply = await connection.request(command);
+          connection.end('asked');
+          return reply;
+        });
+      },
     });
   }
 
   /** Connects to a server, and checks that it can be used. */
   async connect(endpoint: Endpoint, owner: ConnectionOwner): Promise<Connection> {
-    const { user = this.address.user, password = this.address.password } = this.options;
-    const connection = await this.open(endpoint, owner, { user, password, db: this.address.db });
-    try {
+    const { user, password, db } = this.address;
+    const login = { user, password, db };
+    const line: Line = { party: this.partyOf(endpoint, false, login), login, owner };
+    return await this.open(line, async (connection) => {
       const [info, time] = await Promise.all([
         connection.request(['INFO']),
         connection.request(['TIME']),
@@ -77,26 +103,46 @@ export class Connector {
       connection.serverId = serverId;
       this.warn([...warnings, ...clockWarnings(time, Date.now())], endpoint);
       return connection;
-    } catch (error) {
-      connection.end('not usable');
-      throw loginFailure(error);
-    }
+    });
   }
 
-  private async open(
-    endpoint: Endpoint,
-    owner: ConnectionOwner,
-    login: Login,
-  ): Promise<Connection> {
-    const { timers, tls = {}, deadlineMs = DEADLINE_MS } = this.options;
-    const socket = await openSocket(endpoint, {
-      tls: this.address.isSecure ? tls : undefined,
+  /** Opens a connection, logs in and makes the first requests. Closes it if one of these fails. */
+  private async open<T>(
+    { party, login, owner }: Line,
+    begin: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    const { timers, deadlineMs = DEADLINE_MS } = this.options;
+    const socket = await openSocket(party, {
+      tls: this.address.isSecure ? this.tlsOf(party) : undefined,
       timeoutMs: deadlineMs,
       timers,
     });
     const connection = new Connection(socket, owner, { timers, deadlineMs });
-    await logIn(connection, login);
-    return connection;
+    try {
+      await logIn(connection, login);
+      return await begin(connection);
+    } catch (error) {
+      const { fault, hasHeard } = connection;
+      connection.end('not usable');
+      throw startFailure(error, { party, fault, hasHeard });
+    }
+  }
+
+  private partyOf(endpoint: Endpoint, isSentinel: boolean, { password }: Login): Party {
+    const { isSecure } = this.address;
+    const hasCertificate = this.tlsOf({ isSentinel }).certificate !== undefined;
+    return {
+      endpoint,
+      isSentinel,
+      isSecure,
+      hasCertificate,
+      hasPassword: password !== undefined,
+    };
+  }
+
+  private tlsOf({ isSentinel }: Pick<Party, 'isSentinel'>): ClientTls {
+    const tls = this.options.tls?.();
+    return (isSentinel ? tls?.sentinels : tls?.servers) ?? NO_CLIENT_TLS;
   }
 
   /** Logs each warning once. */
@@ -107,6 +153,13 @@ export class Connector {
       this.options.log.warn(warning, { server: `${host}:${port}` });
     }
   }
+}
+
+/** What a connection is opened with. */
+interface Line {
+  readonly party: Party;
+  readonly login: Login;
+  readonly owner: ConnectionOwner;
 }
 
 const NOBODY: ConnectionOwner = { onEnd: () => undefined };

@@ -1,23 +1,15 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { certificateRefusal } from '../../../runtime/certificate-refusal.ts';
+import type { ClientTls } from '../../../runtime/certificate.ts';
+import { tlsRefusal } from '../../../runtime/certificate-refusal.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
 import type { Timers } from '../../../runtime/ports.ts';
-import type { Endpoint } from './address.ts';
+import { type Party, placeOf, tlsPeerOf } from './party.ts';
 import { RedisAway, RedisRefused } from './reply.ts';
-
-/** The TLS options; all in PEM. */
-export interface TlsOptions {
-  /** The certificates to trust instead of the system's. */
-  readonly ca?: string | undefined;
-  /** This client's certificate and its key, if Redis asks for one. */
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
-}
 
 export interface SocketOptions {
   /** `undefined`: no TLS. */
-  readonly tls: TlsOptions | undefined;
+  readonly tls: ClientTls | undefined;
   readonly timeoutMs: number;
   readonly timers: Timers;
 }
@@ -25,10 +17,10 @@ export interface SocketOptions {
 /** The interval of TCP keep-alive probes. */
 const KEEP_ALIVE_MS = 15_000;
 
-/** Opens a socket. Rejects with `RedisAway`, or with `RedisRefused` for a certificate that is not accepted. */
-export function openSocket(endpoint: Endpoint, options: SocketOptions): Promise<Socket> {
+/** Opens a socket. Rejects with `RedisAway`, or with `RedisRefused` if a certificate is missing or not accepted. */
+export function openSocket(party: Party, options: SocketOptions): Promise<Socket> {
   const { tls, timeoutMs, timers } = options;
-  const { host, port } = endpoint;
+  const { host, port } = party.endpoint;
   return new Promise((resolve, reject) => {
     const socket: Socket =
       tls === undefined
@@ -39,16 +31,23 @@ export function openSocket(endpoint: Endpoint, options: SocketOptions): Promise<
             // SNI does not allow addresses (RFC 6066, 3).
             ...(isIP(host) === 0 ? { servername: host } : {}),
             minVersion: 'TLSv1.2',
-            ...definedOf(tls),
+            ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+            ...tls.certificate,
           });
+    let isConnected = false;
     const giveUp = (why: string) => {
       stopTimer();
       socket.destroy();
-      reject(new RedisAway(`cannot connect to ${host}:${port}: ${why}`, false));
+      // A port without TLS waits for the rest of what it takes for a command.
+      const hint =
+        isConnected && tls !== undefined
+          ? '. The port is open: if it does not speak TLS, the address must begin with redis, not rediss'
+          : '';
+      reject(new RedisAway(`cannot connect to ${placeOf(party)}: ${why}${hint}`, false));
     };
     const stopTimer = timers.after(timeoutMs, () => giveUp(`no answer within ${timeoutMs} ms`));
     const onError = (error: Error) => {
-      const refusal = certificateRefusal(error, `${host}:${port}`);
+      const refusal = tlsRefusal(error, tlsPeerOf(party));
       if (refusal === undefined) return giveUp(messageOf(error));
       stopTimer();
       socket.destroy();
@@ -57,6 +56,9 @@ export function openSocket(endpoint: Endpoint, options: SocketOptions): Promise<
     const onClose = () => giveUp('closed');
     socket.once('error', onError);
     socket.once('close', onClose);
+    socket.once('connect', () => {
+      isConnected = true;
+    });
     socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
       stopTimer();
       socket.off('error', onError);
@@ -66,9 +68,4 @@ export function openSocket(endpoint: Endpoint, options: SocketOptions): Promise<
       resolve(socket);
     });
   });
-}
-
-/** Drops the fields that are `undefined`. */
-function definedOf(tls: TlsOptions): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(tls).filter(([, pem]) => pem !== undefined));
 }

@@ -19,6 +19,8 @@ export interface RedisServerOptions extends ConnectorOptions {
   readonly meter: EngineMeter;
   /** The longest silence of the subscriptions before a probe is sent. */
   readonly silenceMs?: number;
+  /** How long the start waits for Redis; 10 s by default. */
+  readonly startMs?: number;
   /** The limits for commands without a reply. Characters are about bytes. */
   readonly waitingMax?: number;
   readonly waitingCharactersMax?: number;
@@ -53,7 +55,7 @@ const SILENCE_MS = 5_000;
 const WAITING_MAX = 50_000;
 const WAITING_CHARACTERS_MAX = 32 * 1024 * 1024;
 /** How long the start of the server waits for Redis. */
-const START_MAX_MS = 10_000;
+const START_MS = 10_000;
 /** How many checks are made per silence. */
 const TICKS = 20;
 /** How often a Redis that refuses commands is tried again. */
@@ -122,7 +124,7 @@ export class RedisServer implements AsyncDisposable {
    */
   static async open(options: RedisServerOptions): Promise<RedisServer> {
     const server = new RedisServer(options);
-    const stopTimer = options.timers.after(START_MAX_MS, () => {
+    const stopTimer = options.timers.after(options.startMs ?? START_MS, () => {
       server.opened.reject(new RedisAway(`Redis is away: ${server.awaySince?.why}`, false));
     });
     server.start();

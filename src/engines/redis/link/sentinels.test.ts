@@ -1,21 +1,17 @@
 import { describe, expect, it } from 'bun:test';
-import type { Connection } from './connection.ts';
-import { RedisAway, RedisError, RedisRefused, type Reply } from './reply.ts';
+import { RedisAway, RedisRefused, type Reply } from './reply.ts';
 import { findPrimary } from './sentinels.ts';
 
 /** What each sentinel answers; `undefined`: it cannot be reached. */
-function ask(answers: readonly (Reply | undefined)[]) {
+function ask(answers: readonly (Reply | RedisRefused | undefined)[]) {
   return findPrimary({
     endpoints: answers.map((_, index) => ({ host: 'sentinel', port: index })),
     name: 'main',
-    connect: async ({ port }) => {
+    ask: async ({ port }) => {
       const answer = answers[port];
       if (answer === undefined) throw new Error('ECONNREFUSED');
-      const request = async () => {
-        if (answer instanceof RedisError) throw answer;
-        return answer;
-      };
-      return { request, end: () => undefined } as unknown as Connection;
+      if (answer instanceof Error) throw answer;
+      return answer;
     },
   });
 }
@@ -36,12 +32,12 @@ describe('the primary that sentinels name', () => {
 
   it('is unknown if none answers', async () => {
     const failure = await ask([undefined, undefined]).catch((error) => error);
-    expect(failure.message).toBe('no sentinel knows the primary main: ECONNREFUSED');
+    expect(failure.message).toBe('no sentinel knows the primary main: ECONNREFUSED; ECONNREFUSED');
   });
 
   it.each([
-    ['all of them', [new RedisError('ERR No such master with that name')], RedisRefused],
-    ['some of them', [undefined, new RedisError('NOAUTH Authentication required')], RedisAway],
+    ['all of them', [new RedisRefused('sentinel:0 knows no primary of this name')], RedisRefused],
+    ['some of them', [undefined, new RedisRefused('sentinel:1 wants a password')], RedisAway],
   ])('is refused for good only if %s refuse', async (_, answers, kind) => {
     expect(await ask(answers).catch((error) => error)).toBeInstanceOf(kind);
   });

@@ -1,14 +1,13 @@
 import { messageOf } from '../../../runtime/error-code.ts';
 import type { Endpoint } from './address.ts';
-import type { Connection } from './connection.ts';
-import { loginFailure } from './log-in.ts';
 import { RedisAway, RedisRefused, type Reply } from './reply.ts';
 
 export interface SentinelsOptions {
   readonly endpoints: readonly Endpoint[];
   /** The name of the primary at the sentinels. */
   readonly name: string;
-  readonly connect: (endpoint: Endpoint) => Promise<Connection>;
+  /** Sends one command to a sentinel, over a connection of its own. */
+  readonly ask: (endpoint: Endpoint, command: readonly string[]) => Promise<Reply>;
 }
 
 interface Answer {
@@ -17,39 +16,32 @@ interface Answer {
   readonly epoch: number;
 }
 
+/** Reasons that a message names. */
+const NAMED_MAX = 3;
+
 /**
  * Asks all sentinels for the primary. Of their answers, the one with the highest epoch is right: a sentinel that was
  * cut off continues to name the old primary. If none knows it, rejects with `RedisRefused` if each of them answered
  * with an error, otherwise with `RedisAway`.
  */
-export async function findPrimary({
-  endpoints,
-  name,
-  connect,
-}: SentinelsOptions): Promise<Endpoint> {
+export async function findPrimary({ endpoints, name, ask }: SentinelsOptions): Promise<Endpoint> {
   const asked = await Promise.allSettled(
-    endpoints.map(async (endpoint) => {
-      const connection = await connect(endpoint);
-      try {
-        return readAnswer(await connection.request(['SENTINEL', 'MASTER', name]));
-      } catch (error) {
-        throw loginFailure(error);
-      } finally {
-        connection.end('asked');
-      }
-    }),
+    endpoints.map(async (endpoint) =>
+      readAnswer(await ask(endpoint, ['SENTINEL', 'MASTER', name])),
+    ),
   );
   let latest: Answer | undefined;
-  let failure: unknown;
-  let isRefused = true;
+  const failures: unknown[] = [];
   for (const answer of asked) {
-    if (answer.status === 'rejected') {
-      failure = answer.reason;
-      isRefused &&= failure instanceof RedisRefused;
-    } else if (latest === undefined || answer.value.epoch > latest.epoch) latest = answer.value;
+    if (answer.status === 'rejected') failures.push(answer.reason);
+    else if (latest === undefined || answer.value.epoch > latest.epoch) latest = answer.value;
   }
   if (latest !== undefined) return latest.primary;
-  const why = `no sentinel knows the primary ${name}: ${messageOf(failure)}`;
+  const refusals = failures.filter((failure) => failure instanceof RedisRefused);
+  // A sentinel that refuses says more than one that is away.
+  const named = (refusals.length > 0 ? refusals : failures).map(messageOf).slice(0, NAMED_MAX);
+  const why = `no sentinel knows the primary ${name}: ${named.join('; ')}`;
+  const isRefused = refusals.length === failures.length;
   throw isRefused ? new RedisRefused(why) : new RedisAway(why, false);
 }
 

@@ -15,7 +15,7 @@ import { Monitor } from './monitor.ts';
 import { serverFacts } from './server-facts.ts';
 
 export interface MonitoringOptions
-  extends Pick<BackgroundStart, 'config' | 'tls'>,
+  extends Pick<BackgroundStart, 'config' | 'tlsFiles'>,
     Pick<Foundation, 'ring' | 'logLinesDropped' | 'meter' | 'resolver'>,
     Pick<Foundation, 'readiness' | 'admin' | 'log'>,
     Pick<Services, 'tenants' | 'webhooks' | 'usage' | 'push'> {
@@ -77,7 +77,7 @@ export function openMonitoring(options: MonitoringOptions): MonitoringPart {
 }
 
 function openMonitor(options: MonitoringOptions, metrics: BackgroundMetrics): Monitor {
-  const { config, tls, realtime, readiness, tenants, webhooks, usage, push, log } = options;
+  const { config, tlsFiles, realtime, readiness, tenants, webhooks, usage, push, log } = options;
   return new Monitor({
     realtime,
     loops: Array.from({ length: realtime.count }, (_, loop) => loopName(loop)),
@@ -90,7 +90,7 @@ function openMonitor(options: MonitoringOptions, metrics: BackgroundMetrics): Mo
     circuits: () => push.figures().openCircuits,
     maxConnections: config.channels.maxConnections,
     storeFile: sqliteFileOf(config.store.url),
-    tls,
+    tls: tlsFiles.listeners,
     log,
   });
 }

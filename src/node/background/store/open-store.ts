@@ -1,3 +1,4 @@
+import type { ClientTls } from '../../../runtime/certificate.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../../runtime/system-timers.ts';
 import { type Database, openDatabase } from '../../../stores/database/database.ts';
@@ -8,6 +9,8 @@ import { waitForStore } from './wait-for-store.ts';
 
 export interface OpenStoreOptions {
   readonly url: string;
+  /** For PostgreSQL. */
+  readonly tls: ClientTls;
   readonly readiness: Readiness;
   readonly log: Log;
 }
@@ -18,11 +21,16 @@ export interface OpenStore extends AsyncDisposable {
 }
 
 /** Opens the store at `url`. Takes its lock first, because opening may migrate it. */
-export async function openStore({ url, readiness, log }: OpenStoreOptions): Promise<OpenStore> {
+export async function openStore({
+  url,
+  tls,
+  readiness,
+  log,
+}: OpenStoreOptions): Promise<OpenStore> {
   await using parts = new AsyncDisposableStack();
   const lock = parts.use(StoreLock.take(url));
   const database = parts.use(
-    await waitForStore(() => openDatabase(url), { log, timers: monotonicTimers }),
+    await waitForStore(() => openDatabase(url, tls), { log, timers: monotonicTimers }),
   );
   await database.check();
   const health = parts.use(

@@ -128,11 +128,10 @@ function ofHome(
   };
 }
 
-function overRedis(
-  options: LoopEngineOptions,
-  { settings, bus, quotas }: ClusterLinks,
-): LoopEngine {
+function overRedis(options: LoopEngineOptions, cluster: ClusterLinks): LoopEngine {
   const { channels, timers, onState } = options;
+  const { settings, bus, quotas } = cluster;
+  const { user, password } = settings.sentinels;
   const { url, urls = url === undefined ? [] : [url], keyPrefix } = settings;
   const away = new Map<string, EngineAway>();
   const engine = createRedisEngine({
@@ -141,6 +140,8 @@ function overRedis(
     quotas,
     urls,
     keyPrefix,
+    tls: () => cluster.tls,
+    sentinelLogin: { user: user ?? undefined, password: password ?? undefined },
     onState(server, reason) {
       if (reason === undefined) away.delete(server);
       else {

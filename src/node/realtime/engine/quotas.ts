@@ -2,6 +2,7 @@ import type { ConnectionQuota } from '../../../channels/ports.ts';
 import type { SharedUsage } from '../../../channels/usage/usage.ts';
 import type { Config } from '../../../config/schema.ts';
 import { LocalConnectionQuota } from '../../../engines/local-connection-quota.ts';
+import type { RedisTls } from '../../../engines/redis/link/connector.ts';
 import { LoopBus } from '../../../engines/redis/loop-bus.ts';
 import { ClusterQuotas } from '../../../engines/redis/quotas/cluster-quotas.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
@@ -13,6 +14,8 @@ import { QuotaExchange } from './quota-exchange.ts';
 /** What a loop shares with the loops of all servers over Redis. */
 export interface ClusterLinks {
   readonly settings: Extract<Config['engine'], { type: 'redis' }>;
+  /** What the next connections to Redis use for TLS. */
+  tls: RedisTls;
   /** Carries messages between the loops of all servers. */
   readonly bus: LoopBus;
   /** The quotas and rates of apps on all servers. */
@@ -20,7 +23,7 @@ export interface ClusterLinks {
 }
 
 export interface QuotasOptions
-  extends Pick<RealtimeOptions, 'config' | 'links' | 'serverName' | 'toBackground'> {
+  extends Pick<RealtimeOptions, 'config' | 'redisTls' | 'links' | 'serverName' | 'toBackground'> {
   readonly connections: Connections;
   /** The counts of all loops of this process, if there are several. */
   readonly totals: OpenTotals | undefined;
@@ -50,6 +53,7 @@ export function openQuotas(options: QuotasOptions): Quotas {
 
 function linkCluster({
   config,
+  redisTls,
   links,
   serverName,
   connections,
@@ -60,6 +64,7 @@ function linkCluster({
   const isFirst = links.index === 0;
   return {
     settings,
+    tls: redisTls,
     bus: new LoopBus(
       settings.keyPrefix,
       // One loop of each server speaks for it.

@@ -6,7 +6,7 @@ import { connect } from 'node:tls';
 import type { PushAnswer } from '../../../../src/transports/push-api/call.ts';
 import { RawHttp } from '../../../../testing/clients/raw-http.ts';
 import { untrusted } from '../../../../testing/servers/certificates.ts';
-import { selfSigned } from '../../../cli/certificates.ts';
+import { selfSigned } from '../../../../testing/servers/openssl.ts';
 import { openListener } from './open-listener.ts';
 import { DEVICE, publish, refused, until } from './requests-and-refusals.ts';
 
