@@ -199,7 +199,7 @@ const realtime = z
     threads: wordOrNumber('auto', { min: 1, max: 64 })
       .default(THREADS_DEFAULT)
       .describe(
-        'Threads that serve clients and backends of Channels, on the same port. `auto` = 1 on one and two cores, above that the cores that the process may use minus one for other work; 1 on systems other than Linux.',
+        'Threads that serve clients and backends of Channels, on the same port. `auto` = 1 on one and two cores, above that the cores that the process may use minus one for other work, and fewer with less than 4 GiB of memory; 1 on systems other than Linux.',
       ),
   })
   .prefault({})
@@ -265,6 +265,11 @@ export const configSchema = z.strictObject({
     .describe(
       'Addresses and CIDR ranges of proxies in front of this server. Their `X-Forwarded-For` or `Forwarded` header names the client, for limits by address and for the log. What they say of HTTPS counts for the cookie of the dashboard.',
     ),
+  memoryBytes: wholeNumber(
+    { min: 0, max: Number.MAX_SAFE_INTEGER },
+    0,
+    'Memory that the server may use, in bytes. All bounds that are not set follow from it. 0 = the limit of its container, or the memory of the machine.',
+  ),
   stopDelaySeconds: wholeNumber(
     { min: 0, max: SECONDS_MAX },
     0,

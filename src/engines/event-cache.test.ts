@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 
 const topic = (name: string): Topic => `app/${channelName(name).text}`;
 
-function stage(eventsMax?: number, charactersMax?: number) {
+function stage(eventsMax = 1_000, charactersMax = 1_000_000) {
   const clock = new FakeClock();
   const cache = new EventCache(clock, eventsMax, charactersMax);
   return {

@@ -3,10 +3,6 @@ import type { EventId } from '../channels/history/event-id.ts';
 import { FairBudget } from '../runtime/fairness/fair-budget.ts';
 import type { Clock } from '../runtime/ports.ts';
 
-/** The limits for all apps together: events, and characters of their data. */
-export const EVENTS_MAX = 100_000;
-export const CHARACTERS_MAX = 128 * 1024 * 1024;
-
 export interface RememberedEvent {
   readonly name: string;
   readonly data: string;
@@ -28,7 +24,8 @@ export class EventCache {
   /** Where the search for expired events continues. */
   private walk: Iterator<[string, AppEvents]> = this.apps.entries();
 
-  constructor(clock: Clock, eventsMax = EVENTS_MAX, charactersMax = CHARACTERS_MAX) {
+  /** The limits for all apps together: events, and characters of their data. */
+  constructor(clock: Clock, eventsMax: number, charactersMax: number) {
     this.clock = clock;
     this.events = new FairBudget(eventsMax);
     this.characters = new FairBudget(charactersMax);

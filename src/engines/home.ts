@@ -21,11 +21,12 @@ import type {
 } from '../channels/ports.ts';
 import { type NotifyWatchers, WatchlistEvents } from '../channels/users/watchlist-events.ts';
 import type { Timers } from '../runtime/ports.ts';
-import { CHARACTERS_MAX, EVENTS_MAX, EventCache } from './event-cache.ts';
+import { EventCache } from './event-cache.ts';
 import { Histories, type HistoryMeter, type RestoreOptions } from './history/histories.ts';
 import { decodeSaved, encodeSaved } from './history/saved-history.ts';
 import { Holders, type HoldersWalk } from './holders.ts';
-import { PUBLISHED_KEYS_MAX, PublishedKeys } from './published-keys.ts';
+import { PublishedKeys } from './published-keys.ts';
+import { REMEMBERED_MAX, type RememberedMax } from './remembered.ts';
 import { type Loop, Shares } from './shares.ts';
 
 /** The home's connection to the loops. */
@@ -37,6 +38,8 @@ export interface HomeOptions {
   readonly homes: number;
   /** The limit of all histories on all homes. Bytes. */
   readonly historyBytes: number;
+  /** The limit of everything else that is remembered, on all homes. */
+  readonly remembered?: RememberedMax | undefined;
   /** Sends a broadcast to the loops that hold subscriptions of its channel. */
   readonly send: (broadcast: Broadcast) => void;
   /** Sends a change of a user to the loops that watch this user. */
@@ -66,14 +69,17 @@ export class Home {
 
   constructor(options: HomeOptions) {
     const { timers, webhooks, meter, homes, historyBytes, send, notifyWatchers } = options;
+    const { items, cachedCharacters } = options.remembered ?? REMEMBERED_MAX;
+    const itemsHere = Math.ceil(items / homes);
     this.timers = timers;
     this.send = send;
-    this.cache = new EventCache(timers, EVENTS_MAX / homes, CHARACTERS_MAX / homes);
-    this.keys = new PublishedKeys(timers, PUBLISHED_KEYS_MAX / homes);
+    this.cache = new EventCache(timers, itemsHere, cachedCharacters / homes);
+    this.keys = new PublishedKeys(timers, itemsHere);
     this.histories = new Histories({
       timers,
       meter,
       bytesMax: historyBytes / homes,
+      idleMax: itemsHere,
       homes,
       isOccupied: (app, channel) => this.holders.loopsOf(app, channel) !== undefined,
     });

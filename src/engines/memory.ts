@@ -19,6 +19,7 @@ import type {
 import type { Timers } from '../runtime/ports.ts';
 import type { HistoryMeter } from './history/histories.ts';
 import { Home } from './home.ts';
+import type { RememberedMax } from './remembered.ts';
 
 export interface MemoryEngineOptions {
   readonly timers: Timers;
@@ -26,6 +27,7 @@ export interface MemoryEngineOptions {
   readonly broadcaster: Broadcaster;
   readonly meter: HistoryMeter;
   readonly historyBytes: number;
+  readonly remembered?: RememberedMax | undefined;
   /** Closes all connections of this loop that are signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
 }
@@ -42,7 +44,7 @@ export class MemoryEngine implements Authority {
   private readonly endUser: (app: App, userId: string) => void;
 
   constructor(options: MemoryEngineOptions) {
-    const { timers, webhooks, broadcaster, meter, historyBytes, terminate } = options;
+    const { timers, webhooks, broadcaster, meter, historyBytes, remembered, terminate } = options;
     const send = broadcast.bind(undefined, broadcaster);
     this.home = new Home({
       timers,
@@ -50,6 +52,7 @@ export class MemoryEngine implements Authority {
       meter,
       homes: 1,
       historyBytes,
+      remembered,
       send,
       notifyWatchers: send,
     });

@@ -8,7 +8,7 @@ const id = '1-abcdefgh' as EventId;
 
 it('finds an event by app, channel and key, for five minutes', () => {
   const clock = new FakeClock();
-  const keys = new PublishedKeys(clock);
+  const keys = new PublishedKeys(clock, 100);
   keys.add('1', news, { key: 'k', id });
   keys.add('1', other, { key: 'k', id: undefined });
   expect(keys.find('1', news, 'k')).toMatchObject({ id });
@@ -25,7 +25,7 @@ it('finds an event by app, channel and key, for five minutes', () => {
 
 it('forgets the keys of apps that add none any more', () => {
   const clock = new FakeClock();
-  const keys = new PublishedKeys(clock);
+  const keys = new PublishedKeys(clock, 100);
   for (let n = 0; n < 150; n++) keys.add('gone', news, { key: `k-${n}`, id });
   keys.add('here', news, { key: 'k', id });
   clock.advance(PUBLISHED_KEY_MS);

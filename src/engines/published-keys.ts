@@ -3,9 +3,6 @@ import type { EventId } from '../channels/history/event-id.ts';
 import { FairBudget } from '../runtime/fairness/fair-budget.ts';
 import type { Clock } from '../runtime/ports.ts';
 
-/** The limit of keys, for all apps on all homes. Each takes about 300 bytes. */
-export const PUBLISHED_KEYS_MAX = 100_000;
-
 /** How long a key is remembered. Milliseconds. */
 export const PUBLISHED_KEY_MS = 300_000;
 
@@ -32,7 +29,8 @@ export class PublishedKeys {
   private readonly budget: FairBudget;
   private readonly clock: Clock;
 
-  constructor(clock: Clock, max = PUBLISHED_KEYS_MAX) {
+  /** `max`: the limit for all apps. Each key takes about 300 bytes. */
+  constructor(clock: Clock, max: number) {
     this.clock = clock;
     this.budget = new FairBudget(max);
   }

@@ -11,9 +11,10 @@ import { monotonicTimers, systemTimers } from '../runtime/system-timers.ts';
 import { BackgroundThread } from './background/background-thread.ts';
 import { LineRelay } from './link/line-relay.ts';
 import type { AdminPasswordSource, ListenerAddress } from './link/messages.ts';
+import { logMemory, planMemory } from './memory/plan-memory.ts';
+import { boundUnsentBytes } from './memory/unsent-bytes.ts';
 import { handleBackgroundMessage } from './realtime/background-messages.ts';
 import { RealtimeLoops } from './realtime/realtime-loops.ts';
-import { threadCount } from './realtime/thread-count.ts';
 import { serverName } from './server-name.ts';
 import { SlowStart } from './slow-start.ts';
 import { StartFailed } from './start-failed.ts';
@@ -56,7 +57,8 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   refuseUnsupported(config);
   const logFormat = formatOf(config);
   const tlsFiles = readTlsFiles(config);
-  const threads = threadCount(config.realtime.threads);
+  const memory = planMemory(config);
+  const { threads, plan } = memory;
 
   await using parts = new AsyncDisposableStack();
   const logThread = parts.use(new LogThread());
@@ -71,6 +73,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     }),
   );
   const { log } = opened;
+  logMemory(memory, log);
   using start = new SlowStart(log, monotonicTimers);
   const background = new BackgroundThread();
   parts.defer(() => background.stop());
@@ -79,6 +82,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   const ready = await background.start({
     type: 'start',
     config,
+    memory: plan,
     logFormat,
     logPort: logThread.openPort(),
     loopPorts: channels.map(({ port1 }) => port1),
@@ -87,6 +91,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
 
   const realtime = new RealtimeLoops({
     config,
+    memory: plan,
     apps: ready.apps,
     usage: ready.usage,
     histories: background.takeHistories(),
@@ -109,6 +114,8 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   await realtime.openThreads();
   background.onCertificate = certificateUser(realtime, log);
   const listener = await realtime.listen();
+  // Also those of push and of the admin API, which the background thread has opened.
+  if (plan.unsentBytes !== undefined) boundUnsentBytes(plan.unsentBytes);
   start.waitsFor('the background thread');
   await background.announceListening(listener);
   // Load balancers must stop sending requests to a server that is about to stop.

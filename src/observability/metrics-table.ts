@@ -472,6 +472,43 @@ export const metricRows = {
     kind: 'gauge',
     help: 'Resident memory of the process.',
   },
+  memoryLimit: {
+    name: 'fanfare_memory_limit_bytes',
+    kind: 'gauge',
+    help: 'The memory that the server may use: `memoryBytes`, the limit of its container, or the memory of the machine.',
+  },
+  memoryShare: {
+    name: 'fanfare_memory_share_bytes',
+    kind: 'gauge',
+    help: 'Memory that a share takes if it is full. See `docs/limits.md`.',
+    label: {
+      name: 'share',
+      values: [
+        'connections',
+        'subscriptions',
+        'unread',
+        'histories',
+        'cached-events',
+        'remembered',
+        'bodies',
+        'frames',
+        'webhooks',
+        'push-connections',
+        'push-bodies',
+        'push-devices',
+        'admin-answers',
+      ],
+    },
+  },
+  memoryShareUsed: {
+    name: 'fanfare_memory_share_used_bytes',
+    kind: 'gauge',
+    help: 'Memory that a share takes now, by what its contents cost on average; only shares that are counted at no cost.',
+    label: {
+      name: 'share',
+      values: ['connections', 'subscriptions', 'unread', 'histories', 'bodies'],
+    },
+  },
   logLinesDropped: {
     name: 'fanfare_log_lines_dropped_total',
     kind: 'counter',

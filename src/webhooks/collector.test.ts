@@ -4,7 +4,7 @@ import type { App, AppWebhook } from '../channels/app.ts';
 import type { AppWebhookEvent, WebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import { SortableIds } from '../runtime/sortable-ids.ts';
 import { Collector } from './collector.ts';
-import { ACCEPTED_EVENTS_MAX, BATCH_CHARACTERS_MAX } from './limits.ts';
+import { ACCEPTED_CHARACTERS_MAX, ACCEPTED_EVENTS_MAX, BATCH_CHARACTERS_MAX } from './limits.ts';
 import { signForApp } from './sending/sign.ts';
 import { appOf } from './webhooks.fixture.ts';
 
@@ -31,7 +31,11 @@ const occupied = (channel: string, atMs = 5): AppWebhookEvent => ({
 });
 
 function collector(...webhooks: readonly AppWebhook[]): Collector {
-  return new Collector((id) => (id === 'app' ? appWith(webhooks) : undefined), new SortableIds());
+  return new Collector(
+    (id) => (id === 'app' ? appWith(webhooks) : undefined),
+    new SortableIds(),
+    ACCEPTED_CHARACTERS_MAX,
+  );
 }
 
 function appWith(webhooks: readonly AppWebhook[], keys = [{ key: 'k', secret: 's' }]): App {
@@ -109,6 +113,7 @@ describe('collected events', () => {
     const one = new Collector(
       (id) => (id === 'none' ? undefined : { ...appWith(webhooks), id }),
       new SortableIds(),
+      ACCEPTED_CHARACTERS_MAX,
     );
     for (let index = 0; index < ACCEPTED_EVENTS_MAX; index++) {
       expect(one.add(occupied('x'))).toEqual([]);

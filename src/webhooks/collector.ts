@@ -2,12 +2,7 @@ import type { App, AppWebhook } from '../channels/app.ts';
 import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import { FairQueue } from '../runtime/fairness/fair-queue.ts';
 import type { SortableIds } from '../runtime/sortable-ids.ts';
-import {
-  ACCEPTED_CHARACTERS_MAX,
-  ACCEPTED_EVENTS_MAX,
-  BATCH_CHARACTERS_MAX,
-  BATCH_EVENTS_MAX,
-} from './limits.ts';
+import { ACCEPTED_EVENTS_MAX, BATCH_CHARACTERS_MAX, BATCH_EVENTS_MAX } from './limits.ts';
 import type { NewOutboxRequest } from './outbox.ts';
 import { endpointOf } from './sending/endpoint.ts';
 
@@ -49,14 +44,13 @@ interface TakenEvents {
 export class Collector {
   private readonly app: (id: string) => App | undefined;
   private readonly ids: SortableIds;
-  private readonly accepted = new FairQueue<Accepted>({
-    items: ACCEPTED_EVENTS_MAX,
-    bytes: ACCEPTED_CHARACTERS_MAX,
-  });
+  private readonly accepted: FairQueue<Accepted>;
 
-  constructor(app: (id: string) => App | undefined, ids: SortableIds) {
+  /** `charactersMax`: of all events. */
+  constructor(app: (id: string) => App | undefined, ids: SortableIds, charactersMax: number) {
     this.app = app;
     this.ids = ids;
+    this.accepted = new FairQueue({ items: ACCEPTED_EVENTS_MAX, bytes: charactersMax });
   }
 
   /** Counted once for each endpoint. */

@@ -5,7 +5,7 @@ import type { LogThrottle } from '../runtime/logging/log-throttle.ts';
 import type { Log, Timers } from '../runtime/ports.ts';
 import type { SortableIds } from '../runtime/sortable-ids.ts';
 import { Collector } from './collector.ts';
-import { ACCEPTED_CHARACTERS_MAX, ACCEPTED_EVENTS_MAX, FLUSH_EVENTS } from './limits.ts';
+import { ACCEPTED_EVENTS_MAX, FLUSH_EVENTS } from './limits.ts';
 import type { NewOutboxRequest, OutboxRequest } from './outbox.ts';
 import type { EndpointQueues } from './sending/endpoint-queues.ts';
 
@@ -45,6 +45,8 @@ export interface IntakeOptions {
   readonly timers: Timers;
   readonly log: Log;
   readonly throttle: LogThrottle;
+  /** Of events in memory, and as much of requests of push. */
+  readonly charactersMax: number;
 }
 
 /** Holds accepted events and requests in memory until they are written. Beyond a limit they are dropped and counted. */
@@ -54,15 +56,14 @@ export class Intake {
   private readonly options: IntakeOptions;
   private readonly collector: Collector;
   /** Requests of push, shared fairly by its instances. */
-  private readonly prepared = new FairQueue<Pending>({
-    items: ACCEPTED_EVENTS_MAX,
-    bytes: ACCEPTED_CHARACTERS_MAX,
-  });
+  private readonly prepared: FairQueue<Pending>;
   private isClosed = false;
 
   constructor(options: IntakeOptions) {
     this.options = options;
-    this.collector = new Collector(options.app, options.ids);
+    const { app, ids, charactersMax } = options;
+    this.collector = new Collector(app, ids, charactersMax);
+    this.prepared = new FairQueue({ items: ACCEPTED_EVENTS_MAX, bytes: charactersMax });
   }
 
   /** Events and requests in memory, counted once for each endpoint. */

@@ -26,7 +26,7 @@ export const BATCH_CHARACTERS_MAX = 262_144;
  */
 export const ACCEPTED_EVENTS_MAX = 20_000;
 
-/** Characters of these events, under the same rule. */
+/** Characters of these events, under the same rule, with plenty of memory. */
 export const ACCEPTED_CHARACTERS_MAX = 33_554_432;
 
 /** Events of one commit, and events at which one is written at once. Keeps commits short. */

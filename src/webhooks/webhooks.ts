@@ -7,6 +7,7 @@ import type { Clock, Log, Timers } from '../runtime/ports.ts';
 import { SortableIds } from '../runtime/sortable-ids.ts';
 import { type DropCause, Intake, type PreparedRequest } from './intake.ts';
 import {
+  ACCEPTED_CHARACTERS_MAX,
   DUE_WITHIN_MS,
   EVENT_IDS_KEPT_MS,
   FLUSH_ATTEMPTS,
@@ -48,6 +49,8 @@ export interface WebhooksOptions extends WebhookOwners {
   /** A clock that is never set. */
   readonly monotonic: Clock;
   readonly random?: () => number;
+  /** Of events that are not yet in the store, and as much of requests of push. */
+  readonly charactersMax?: number;
   /** Whether other servers use the outbox as well: then their claims are left alone. */
   readonly shared?: boolean;
   /** Called after each attempt to send a request of an app. */
@@ -105,7 +108,15 @@ export class Webhooks implements AsyncDisposable {
     const channelsTimeoutMs = settings.timeoutSeconds * 1_000;
     this.timers = timers;
     this.retentionClock = new PatientClock({ system: timers, monotonic: options.monotonic });
-    this.intake = new Intake({ app, ids: this.ids, queues, timers, log, throttle });
+    this.intake = new Intake({
+      app,
+      ids: this.ids,
+      queues,
+      timers,
+      log,
+      throttle,
+      charactersMax: options.charactersMax ?? ACCEPTED_CHARACTERS_MAX,
+    });
     this.writer = new OutboxWriter({
       outbox,
       intake: this.intake,

@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'bun:test';
 import type { App } from '../../src/channels/app.ts';
 import { PARTITIONS, partitionOf } from '../../src/engines/partition.ts';
-import { PUBLISHED_KEY_MS, PUBLISHED_KEYS_MAX } from '../../src/engines/published-keys.ts';
+import { PUBLISHED_KEY_MS } from '../../src/engines/published-keys.ts';
+import { REMEMBERED_MAX } from '../../src/engines/remembered.ts';
 import { type OwnRedis, startRedis } from '../../testing/servers/redis.ts';
 import { RedisLoops } from './redis-loops.ts';
 import { appWithHistory, channel } from './values.ts';
 
 /** The idempotency keys that a partition in Redis remembers, at its limit. */
 
-const KEYS_MAX = Math.ceil(PUBLISHED_KEYS_MAX / PARTITIONS);
+const KEYS_MAX = Math.ceil(REMEMBERED_MAX.items / PARTITIONS);
 const small = appWithHistory([{ channels: '*' }], { id: 'small' });
 const large = appWithHistory([{ channels: '*' }], { id: 'large' });
 

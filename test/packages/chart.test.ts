@@ -147,7 +147,7 @@ describe('the pods', () => {
         '/sys/fs/cgroup/cpu.max': `${quota} 100000\n`,
       };
       const read = (file: string) => files[file];
-      const expected = threadCount('auto', { platform: 'linux', cores: 256, read });
+      const expected = threadCount('auto', 2 ** 40, { platform: 'linux', cores: 256, read });
       const resources = { requests: { cpu: '10m' }, limits: { cpu } };
       const rendered = environmentOf(objectsOf(archive, { values: { resources } }));
       expect(rendered['FANFARE_REALTIME_THREADS']).toBe(String(expected));

@@ -40,6 +40,11 @@ export class LocalChannels {
     this.budget = new FairBudget(limit, shared);
   }
 
+  /** All subscriptions on this loop. */
+  get subscriptions(): number {
+    return this.budget.total;
+  }
+
   /**
    * Returns the id of the app that must give up a subscription to make room for another one of `app`: the app with
    * the most, which may be `app` itself. `undefined` if there is room.

@@ -18,7 +18,11 @@ import {
   text,
   textThat,
   wholeNumber,
+  wordOrNumber,
 } from './setting-kinds.ts';
+
+/** A bound that follows from the memory. */
+const AUTO: 'auto' | number = 'auto';
 
 const key = z.strictObject({
   key: text('The public half of the pair. Clients and backends send it.'),
@@ -172,12 +176,12 @@ export const channelsSettings = z
     maxConnections: wholeNumber(
       { min: 0, max: COUNT_MAX },
       0,
-      'Open connections of the whole server. At the limit, the app with the most connections loses one: of its client addresses, the one with the most (4100). 0 = the limit of open files.',
+      'Open connections of the whole server. At the limit, the app with the most connections loses one: of its client addresses, the one with the most (4100). 0 = the limit of open files, or the share of `memoryBytes` if that is less.',
     ),
     maxSubscriptions: wholeNumber(
       { min: 0, max: COUNT_MAX },
       0,
-      'Subscriptions of the whole server. At the limit, the app with the most subscriptions gets no more, or loses a connection to make room for another app. 0 = what half of the memory can hold.',
+      'Subscriptions of the whole server. At the limit, the app with the most subscriptions gets no more, or loses a connection to make room for another app. 0 = what half of `memoryBytes` can hold, or its share if that is less.',
     ),
     maxFallbackConnections: wholeNumber(
       { min: 0, max: COUNT_MAX },
@@ -212,7 +216,7 @@ export const channelsSettings = z
     waitingBytes: wholeNumber(
       { min: 0, max: Number.MAX_SAFE_INTEGER },
       0,
-      'Bytes that may wait for all connections together. Beyond that, the slowest readers of the app with the most waiting bytes are closed and counted; 0 = a quarter of the memory.',
+      'Bytes that may wait for all connections together. Beyond that, the slowest readers of the app with the most waiting bytes are closed and counted; 0 = a quarter of `memoryBytes`, or its share if that is less.',
     ),
     framesPerSecond: limit(
       300,
@@ -233,11 +237,11 @@ export const channelsSettings = z
       .describe(
         'Rates of one client address. See `trustedProxies`. Each of several realtime threads enforces its share of them.',
       ),
-    historyBytes: wholeNumber(
-      { min: 0, max: Number.MAX_SAFE_INTEGER },
-      134_217_728,
-      'Bytes of all histories of the server, counted as for `history`. At the limit, the app with the most loses its oldest events. With several realtime threads, each has an equal share.',
-    ),
+    historyBytes: wordOrNumber('auto', { min: 0, max: Number.MAX_SAFE_INTEGER })
+      .default(AUTO)
+      .describe(
+        'Bytes of all histories of the server, counted as for `history`. At the limit, the app with the most loses its oldest events. With several realtime threads, each has an equal share. `auto` = 134217728, or its share of `memoryBytes` if that is less; 134217728 over Redis.',
+      ),
     subscriptionErrors: onOff(
       true,
       'Also send `subscription_error` for the refused channel when a subscription is refused.',
@@ -247,11 +251,11 @@ export const channelsSettings = z
       1_048_576,
       'Bytes in the body of one HTTP request. A longer body is refused with 413.',
     ),
-    unfinishedBytes: wholeNumber(
-      { min: BYTES_MIN, max: Number.MAX_SAFE_INTEGER },
-      134_217_728,
-      'Bytes of all request bodies that have not fully arrived, and as many again of answers that were not read. At the limit, requests of the app with the most get 503.',
-    ),
+    unfinishedBytes: wordOrNumber('auto', { min: BYTES_MIN, max: Number.MAX_SAFE_INTEGER })
+      .default(AUTO)
+      .describe(
+        'Bytes of all request bodies that have not fully arrived, and as many again of answers that were not read. At the limit, requests of the app with the most get 503. `auto` = 134217728, or its share of `memoryBytes` if that is less.',
+      ),
     // Bun.serve accepts no longer time.
     httpIdleSeconds: httpIdleSeconds(255),
     bodyBytesPerSecond: limit(

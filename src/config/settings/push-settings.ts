@@ -18,8 +18,12 @@ import {
   text,
   textThat,
   wholeNumber,
+  wordOrNumber,
 } from './setting-kinds.ts';
 import { isVapidPair, isVapidPrivateKey, isVapidPublicKey } from './vapid-keys.ts';
+
+/** As many as its share of the memory can hold. */
+const CONNECTIONS_DEFAULT: 'auto' | number = 'auto';
 
 const gatewayOrigin = orNull(
   origin(''),
@@ -252,11 +256,11 @@ export const pushSettings = z
       origin(''),
       'The origin under which browsers reach this listener, such as https://push.example.org; null = the host of their request.',
     ),
-    maxConnections: wholeNumber(
-      { min: 1, max: COUNT_MAX },
-      20_000,
-      'Open connections to this listener, as far as open files allow. At the limit, the address with the most connections loses one.',
-    ),
+    maxConnections: wordOrNumber('auto', { min: 1, max: COUNT_MAX })
+      .default(CONNECTIONS_DEFAULT)
+      .describe(
+        'Open connections to this listener, as far as open files allow. At the limit, the address with the most connections loses one. `auto` = 20000, or what its share of `memoryBytes` can hold if that is less.',
+      ),
     httpIdleSeconds: httpIdleSeconds(SECONDS_MAX),
     bodyBytesPerSecond: wholeNumber(
       { min: 0, max: BYTES_MAX },

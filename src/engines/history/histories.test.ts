@@ -16,13 +16,21 @@ interface Bounds {
   readonly bytesMax?: number;
   readonly historyBytes?: number;
   readonly homes?: number;
+  readonly idleMax?: number;
 }
 
-function stage({ rule = {}, bytesMax = 1e9, historyBytes = 0, homes = 1 }: Bounds = {}) {
+function stage({
+  rule = {},
+  bytesMax = 1e9,
+  historyBytes = 0,
+  homes = 1,
+  idleMax = 1_000,
+}: Bounds = {}) {
   const clock = new FakeClock();
   const occupied = new Set<string>();
   const forgotten: string[] = [];
   const histories = new Histories({
+    idleMax,
     timers: clock,
     meter: { count: (_, by, limit) => forgotten.push(...Array<string>(by).fill(limit)) },
     bytesMax,
@@ -243,7 +251,7 @@ describe('an empty history', () => {
   });
 
   it('counts towards a limit: the app with the most loses its oldest', () => {
-    const { resume, histories, app, neighbour } = stage({ homes: 10_000 });
+    const { resume, histories, app, neighbour } = stage({ idleMax: 10 });
     const vacated = (of: App, name: string) => {
       resume('none', { of, channel: name });
       histories.vacated(of, channelName(name).text);

@@ -27,6 +27,8 @@ export interface HistoriesOptions {
   readonly meter: HistoryMeter;
   /** The limit of all events on this home. */
   readonly bytesMax: number;
+  /** The limit of idle histories (empty, without subscribers) on this home. Each takes about 500 bytes. */
+  readonly idleMax: number;
   /** The number of homes that share the limit of an app. */
   readonly homes: number;
   /** Whether anybody is subscribed to a channel. */
@@ -43,9 +45,6 @@ export interface RestoreOptions {
   /** Whether this loop is the home of a channel. */
   readonly isHome: (app: App, channel: ChannelText) => boolean;
 }
-
-/** The limit of idle histories (empty, without subscribers) on all homes. Each takes about 500 bytes. */
-const IDLE_MAX = 100_000;
 
 /** How long an idle history is remembered. Milliseconds. */
 const IDLE_MS = 3_600_000;
@@ -75,7 +74,7 @@ export class Histories {
   constructor(options: HistoriesOptions) {
     this.options = options;
     this.bytes = new FairBudget(options.bytesMax);
-    this.idle = new FairBudget(Math.ceil(IDLE_MAX / options.homes));
+    this.idle = new FairBudget(options.idleMax);
   }
 
   get size(): { readonly events: number; readonly bytes: number } {

@@ -17,6 +17,7 @@ const appOf = (id: string, rule: Partial<HistoryRule> = {}) =>
 
 function home(clock = new FakeClock()) {
   const histories = new Histories({
+    idleMax: 100_000,
     timers: clock,
     meter: { count: () => undefined },
     bytesMax: 1e9,

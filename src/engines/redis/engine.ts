@@ -25,6 +25,7 @@ import { UnreadableMessages } from '../../runtime/unreadable.ts';
 import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
 import { PARTITIONS } from '../partition.ts';
+import { REMEMBERED_MAX } from '../remembered.ts';
 import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
 import { Follows } from './follows.ts';
 import { forgetApp } from './forget-app.ts';
@@ -86,8 +87,8 @@ const TICKED_AT_ONCE = 8;
 /** How long a stopping node waits for its webhook events to be stored. */
 const STORED_WAIT_MS = 500;
 /** The limits of events for cache channels per partition: a share of 100,000 events and 128 MB. */
-const CACHED_EVENTS_MAX = Math.ceil(100_000 / PARTITIONS);
-const CACHED_BYTES_MAX = (128 * 1024 * 1024) / PARTITIONS;
+const CACHED_EVENTS_MAX = Math.ceil(REMEMBERED_MAX.items / PARTITIONS);
+const CACHED_BYTES_MAX = REMEMBERED_MAX.cachedCharacters / PARTITIONS;
 
 /** The longest time until missing messages are noticed: the silence, and the timeout of the probe. */
 const DEAF_MAX_MS = 10_000;

@@ -26,6 +26,7 @@ import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
 import type { HoldersWalk } from '../holders.ts';
 import { Home } from '../home.ts';
+import type { RememberedMax } from '../remembered.ts';
 import type { Loop, Shares } from '../shares.ts';
 import { Congestion } from './congestion.ts';
 import { HomeServer } from './home-server.ts';
@@ -45,6 +46,7 @@ export interface ThreadsEngineOptions {
   readonly monotonic: Clock;
   readonly meter: EngineMeter & HistoryMeter;
   readonly historyBytes: number;
+  readonly remembered?: RememberedMax | undefined;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   /** Closes all connections of this loop that are signed in as the user. */
@@ -79,7 +81,7 @@ export class ThreadsEngine implements Authority {
 
   constructor(options: ThreadsEngineOptions) {
     const { loop, loops, apps, timers, webhooks, broadcaster, terminate, send, backlog } = options;
-    const { monotonic, meter, historyBytes } = options;
+    const { monotonic, meter, historyBytes, remembered } = options;
     this.loop = loop;
     this.loops = Array.from({ length: loops }, (_, number) => number);
     this.apps = apps;
@@ -95,6 +97,7 @@ export class ThreadsEngine implements Authority {
       meter,
       homes: loops,
       historyBytes,
+      remembered,
       send: (sent) => this.fanOut(this.home.loopsOf(sent.app, sent.channel), sent),
       notifyWatchers: (sent, userId, isOnline) => this.notifyWatchers(sent, userId, isOnline),
     });

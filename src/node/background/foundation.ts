@@ -29,10 +29,14 @@ export interface Foundation extends AsyncDisposable {
 
 export async function openFoundation({
   config,
+  memory,
   tlsFiles,
   logFormat,
   logPort,
-}: Pick<BackgroundStart, 'config' | 'tlsFiles' | 'logFormat' | 'logPort'>): Promise<Foundation> {
+}: Pick<
+  BackgroundStart,
+  'config' | 'memory' | 'tlsFiles' | 'logFormat' | 'logPort'
+>): Promise<Foundation> {
   await using parts = new AsyncDisposableStack();
   const ring = new LineRing(Date.now());
   const opened = parts.use(
@@ -52,7 +56,7 @@ export async function openFoundation({
     await openStore({ url: config.store.url, tls: tlsFiles.store, readiness, log }),
   );
   // Before the tenants: health checks must be answered while a large store is read.
-  const admin = parts.use(await openAdmin({ config, readiness, meter, log }));
+  const admin = parts.use(await openAdmin({ config, memory, readiness, meter, log }));
   const running = parts.move();
   return {
     log,

@@ -19,6 +19,8 @@ import { SavedHistoriesToken } from '../../stores/database/saved-histories.ts';
 
 export interface HistoryFileOptions {
   readonly config: Config;
+  /** The limit of all histories. */
+  readonly historyBytes: number;
   readonly database: Database;
   readonly log: Log;
 }
@@ -52,7 +54,7 @@ export class HistoryFile implements AsyncDisposable {
     const token = await opened.token.take();
     try {
       if (token !== undefined && options.config.engine.type === 'memory') {
-        opened.saved = read(file, token, options.config.channels.historyBytes);
+        opened.saved = read(file, token, options.historyBytes);
       }
     } catch (error) {
       const why = messageOf(error);

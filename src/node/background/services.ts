@@ -13,7 +13,7 @@ import { openWatching, type Watching } from './watching.ts';
 import { openWebhooks } from './webhooks.ts';
 
 export interface ServicesOptions
-  extends Pick<BackgroundStart, 'config' | 'tlsFiles'>,
+  extends Pick<BackgroundStart, 'config' | 'memory' | 'tlsFiles'>,
     Pick<Foundation, 'database' | 'health' | 'readiness' | 'resolver' | 'meter' | 'log'> {
   readonly realtime: RealtimeClient;
 }

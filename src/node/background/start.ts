@@ -27,6 +27,7 @@ type Post = (message: FromBackground) => void;
  */
 export async function startBackground(start: BackgroundStart, post: Post): Promise<Background> {
   const { config, loopPorts } = start;
+  const { historyBytes } = start.memory.shares;
   const realtime = realtimeOf(loopPorts, post);
   await using parts = new AsyncDisposableStack();
   const foundation = parts.use(await openFoundation(start));
@@ -57,7 +58,7 @@ export async function startBackground(start: BackgroundStart, post: Post): Promi
   // What the requests of operators need must still be there while they are answered.
   parts.defer(() => foundation.admin.stopServing());
   // Stops first: the loops have already handed over their histories, and the other parts may take long to stop.
-  const historyFile = parts.use(await HistoryFile.open({ config, database, log }));
+  const historyFile = parts.use(await HistoryFile.open({ config, historyBytes, database, log }));
   const running = parts.move();
 
   const saved = historyFile.take();

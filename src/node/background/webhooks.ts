@@ -7,12 +7,14 @@ import type { Database } from '../../stores/database/database.ts';
 import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
 import { Webhooks } from '../../webhooks/webhooks.ts';
+import type { MemoryPlan } from '../memory/shares.ts';
 import type { StoreHealth } from './store/store-health.ts';
 import type { Tenants } from './tenants.ts';
 import { recordAttempt } from './watching.ts';
 
 export interface OpenWebhooksOptions {
   readonly config: Config;
+  readonly memory: MemoryPlan;
   readonly database: Database;
   readonly health: StoreHealth;
   readonly tenants: Pick<Tenants, 'apps' | 'instances'>;
@@ -22,7 +24,7 @@ export interface OpenWebhooksOptions {
 
 /** Opens the webhooks of this server, and continues with what the store still holds. */
 export function openWebhooks(options: OpenWebhooksOptions): Promise<Webhooks> {
-  const { config, database, health, tenants, resolver, log } = options;
+  const { config, memory, database, health, tenants, resolver, log } = options;
   const { apps, instances } = tenants;
   return Webhooks.open({
     outbox: new StoredOutbox(database),
@@ -36,6 +38,7 @@ export function openWebhooks(options: OpenWebhooksOptions): Promise<Webhooks> {
       resolver,
     }),
     log,
+    charactersMax: memory.shares.webhookCharacters,
     timers: systemTimers,
     monotonic: monotonicTimers,
     shared: database.dialect === 'postgres',

@@ -26,6 +26,7 @@ import type {
 } from '../../transports/clients/inspector.ts';
 import type { SessionLinkMessage } from '../../transports/http-fallback/homes/session-links.ts';
 import type { AppTick, WatchedApp } from '../../watching/records.ts';
+import type { MemoryPlan } from '../memory/shares.ts';
 import type { StartFault } from '../start-failed.ts';
 import type { TlsFiles } from '../tls-files.ts';
 import type { LoopTotals } from './loop-totals.ts';
@@ -196,6 +197,7 @@ export type ToBackground =
   | {
       readonly type: 'start';
       readonly config: Config;
+      readonly memory: MemoryPlan;
       readonly logFormat: 'json' | 'text';
       /** The port to the log thread. */
       readonly logPort: MessagePort;
@@ -255,6 +257,7 @@ export type FromBackground =
 /** What a realtime thread needs to open its loop. */
 export interface RealtimeStart {
   readonly config: Config;
+  readonly memory: MemoryPlan;
   /** The number of this loop among the realtime loops. */
   readonly index: number;
   readonly logFormat: 'json' | 'text';

@@ -10,7 +10,13 @@ function relay() {
   const meter = { count: (_: string, __: number, result: string) => void counted.push(result) };
   const lines: unknown[] = [];
   const log = { warn: (_: string, fields?: object) => void lines.push(fields) };
-  const note = new RuleEventRelay({ send: (event) => sent.push(event), clock, log, meter });
+  const note = new RuleEventRelay({
+    send: (event) => sent.push(event),
+    charactersMax: 8 * 1024 * 1024,
+    clock,
+    log,
+    meter,
+  });
   return { clock, sent, counted, lines, relay: note };
 }
 

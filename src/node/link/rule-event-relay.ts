@@ -8,8 +8,8 @@ import type { Clock, Log } from '../../runtime/ports.ts';
 import { perSecond, TokenBucket } from '../../runtime/rates/token-bucket.ts';
 import { OVER_RATE, RuleLog } from './rule-log.ts';
 
-/** The limits of events in flight from this loop to the background loop. An app may take half of the free room. */
-const IN_FLIGHT_MAX = { events: 2_000, characters: 8 * 1024 * 1024 };
+/** The limit of events in flight from this loop to the background loop. An app may take half of the free room. */
+const IN_FLIGHT_MAX = 2_000;
 
 /** The cost of an event in addition to its data. Characters. */
 const EVENT_CHARACTERS = 200;
@@ -24,6 +24,8 @@ type LeftOut = keyof typeof leftOut;
 
 export interface RuleEventRelayOptions {
   readonly send: (event: RuleEvent) => void;
+  /** Of events in flight, under the same rule. */
+  readonly charactersMax: number;
   /** Must be monotonic. */
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
@@ -52,7 +54,7 @@ export class RuleEventRelay implements RuleEventSink {
     const rules = pushRulesFor(app, event);
     const [first] = rules;
     if (first === undefined) return;
-    const { send, clock } = this.options;
+    const { send, clock, charactersMax } = this.options;
     const nowMs = clock.now();
     if (!rules.some((rule) => this.mayPass(rule, nowMs))) {
       this.leaveOut(app, first, event, 'over-rate');
@@ -61,8 +63,8 @@ export class RuleEventRelay implements RuleEventSink {
     const characters = EVENT_CHARACTERS + event.data.length;
     const ofApp = this.byApp.get(app.id) ?? { events: 0, characters: 0 };
     const isFull =
-      ofApp.events + 1 > (IN_FLIGHT_MAX.events - this.all.events) / 2 ||
-      ofApp.characters + characters > (IN_FLIGHT_MAX.characters - this.all.characters) / 2;
+      ofApp.events + 1 > (IN_FLIGHT_MAX - this.all.events) / 2 ||
+      ofApp.characters + characters > (charactersMax - this.all.characters) / 2;
     if (isFull) {
       this.leaveOut(app, first, event, 'too-many');
       return;

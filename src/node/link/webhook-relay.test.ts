@@ -13,6 +13,7 @@ function stage() {
   const logged: unknown[] = [];
   const log = (_: string, fields?: object) => void logged.push(fields);
   const outlet = new WebhookRelay({
+    charactersMax: 32 * 1024 * 1024,
     send: (events) => void sent.push(events),
     meter: {
       count(counter) {

@@ -5,17 +5,17 @@ import type { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 
 /**
- * The limit of waiting events on all loops. Beyond it, the app with the most events loses its newest. `bytes` counts
- * characters.
+ * The limit of waiting events on all loops, and their part of all characters. Beyond it, the app with the most events loses
+ * its newest.
  */
-const WAITING_MAX = { items: 80_000, bytes: 24 * 1024 * 1024 };
+const WAITING_MAX = 80_000;
+const WAITING_PART = 3 / 4;
 
 /**
- * The limit of events in flight from all loops to the background loop without acknowledgement. One event of each loop
- * may exceed it. `bytes` counts characters. Together with the waiting events this is at most 64 MiB, if all
- * characters take two bytes.
+ * The limit of events in flight from all loops to the background loop without acknowledgement. The rest of all characters is
+ * for them. One event of each loop may exceed it.
  */
-const IN_FLIGHT_MAX = { items: 20_000, bytes: 8 * 1024 * 1024 };
+const IN_FLIGHT_MAX = 20_000;
 
 /** The cost of an event in addition to its text. Characters. */
 const EVENT_CHARACTERS = 100;
@@ -31,6 +31,8 @@ export interface WebhookRelayOptions {
   readonly send: (events: readonly AppWebhookEvent[]) => void;
   readonly meter: RelayMeter;
   readonly log: RateLimitedLog;
+  /** Of waiting events, and of those in flight, on all loops. */
+  readonly charactersMax: number;
   /** The number of realtime loops. */
   readonly loops?: number;
   /** Shared counts of waiting events on all loops, if there are several. */
@@ -41,7 +43,8 @@ export interface WebhookRelayOptions {
 export class WebhookRelay implements WebhookSink {
   private readonly options: WebhookRelayOptions;
   private readonly waiting: FairQueue<AppWebhookEvent>;
-  private readonly inFlightMax: typeof IN_FLIGHT_MAX;
+  /** `bytes` counts characters. */
+  private readonly inFlightMax: { readonly items: number; readonly bytes: number };
   private timer: NodeJS.Timeout | undefined;
   /** The sizes of the events in flight, in order. Characters. */
   private inFlight: number[] = [];
@@ -51,9 +54,13 @@ export class WebhookRelay implements WebhookSink {
 
   constructor(options: WebhookRelayOptions) {
     this.options = options;
-    const { loops = 1, waiting } = options;
-    this.waiting = new FairQueue(WAITING_MAX, waiting);
-    this.inFlightMax = { items: IN_FLIGHT_MAX.items / loops, bytes: IN_FLIGHT_MAX.bytes / loops };
+    const { loops = 1, waiting, charactersMax } = options;
+    const waitingCharacters = charactersMax * WAITING_PART;
+    this.waiting = new FairQueue({ items: WAITING_MAX, bytes: waitingCharacters }, waiting);
+    this.inFlightMax = {
+      items: IN_FLIGHT_MAX / loops,
+      bytes: (charactersMax - waitingCharacters) / loops,
+    };
   }
 
   emit(event: AppWebhookEvent, over?: () => void): void {

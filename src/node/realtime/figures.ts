@@ -7,6 +7,7 @@ import type { LiveAsks } from '../../channels/live/live-asks.ts';
 import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
 import type { Authority } from '../../channels/ports.ts';
 import type { ProblemBook } from '../../channels/problems/problem-book.ts';
+import type { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import type { Usage } from '../../channels/usage/usage.ts';
 import type { EngineFigures } from '../../engines/engine-meter.ts';
 import { KeptWalks } from '../../engines/kept-walks.ts';
@@ -15,13 +16,16 @@ import type { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts
 import type { LoopDelay } from '../../observability/loop-delay.ts';
 import type { MetricValues, TableMeter } from '../../observability/meter.ts';
 import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
+import type { BodyIntake } from '../../transports/body-intake.ts';
 import type { ChannelsApi } from '../../transports/channels-api/api.ts';
 import { ApiRefusal } from '../../transports/channels-api/problems.ts';
 import type { Connections } from '../../transports/clients/connections.ts';
+import type { SlowConsumers } from '../../transports/clients/frames/slow-consumers.ts';
 import type { Inspector } from '../../transports/clients/inspector.ts';
 import type { Sessions } from '../../transports/http-fallback/sessions.ts';
 import type { UnreadAnswers } from '../../transports/unread-answers.ts';
 import type { ChannelState, Question, Questions, SendAnswer } from '../link/messages.ts';
+import { type MemoryShares, type ShareName, shareLabels } from '../memory/shares.ts';
 import type { ChannelCounter } from './engine/engine.ts';
 
 export interface FiguresOptions {
@@ -38,6 +42,11 @@ export interface FiguresOptions {
   readonly problems: ProblemBook;
   readonly api: Pick<ChannelsApi, 'send' | 'histories'>;
   readonly unread: Pick<UnreadAnswers, 'bytes'>;
+  readonly bodies: readonly Pick<BodyIntake, 'reservedBytes'>[];
+  readonly channels: Pick<LocalChannels, 'subscriptions'>;
+  readonly slowConsumers: Pick<SlowConsumers, 'waitingBytes'>;
+  /** What one of the unit of each share of the memory takes. */
+  readonly unitCosts: MemoryShares;
   /** The usage of apps on all servers, if there are several. */
   readonly cluster: ClusterQuotas | undefined;
   /** The bus to the loops of other servers, if there are any. */
@@ -179,7 +188,22 @@ export class Figures {
     meter.set('engineWaiting', waiting);
     meter.set('historyEvents', history?.events ?? 0);
     meter.set('historyBytes', history?.bytes ?? 0);
+    this.measureMemory(history?.bytes ?? 0);
     return meter.snapshot();
+  }
+
+  /** Measures what shares of the memory are in use. */
+  private measureMemory(historyBytes: number): void {
+    const { meter, connections, channels, slowConsumers, bodies, unread, unitCosts } = this.options;
+    const use = (share: ShareName, amount: number) =>
+      meter.set('memoryShareUsed', Math.round(amount * unitCosts[share]), shareLabels[share]);
+    use('connections', connections.size);
+    use('subscriptions', channels.subscriptions);
+    use('waitingBytes', slowConsumers.waitingBytes);
+    use('historyBytes', historyBytes);
+    const reserved = bodies.reduce((sum, { reservedBytes }) => sum + reservedBytes, unread.bytes);
+    // The cost is that of all four kinds together.
+    use('unfinishedBytes', reserved / 4);
   }
 
   private ownFigures(): MaybePromise<LiveFigures> {

@@ -5,6 +5,7 @@ import type { TableMeter } from '../../observability/meter.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { Connections } from '../../transports/clients/connections.ts';
+import type { SlowConsumers } from '../../transports/clients/frames/slow-consumers.ts';
 import { Inspector } from '../../transports/clients/inspector.ts';
 import { loopName } from '../link/loop-name.ts';
 import type { Transports } from './clients/transports.ts';
@@ -15,7 +16,7 @@ import { Figures } from './figures.ts';
 import type { RealtimeOptions } from './realtime.ts';
 
 export interface OpenFiguresOptions
-  extends Pick<RealtimeOptions, 'links' | 'timers' | 'serverName' | 'logLinesDropped'> {
+  extends Pick<RealtimeOptions, 'links' | 'timers' | 'serverName' | 'logLinesDropped' | 'memory'> {
   readonly hub: Hub;
   readonly engine: LoopEngine;
   readonly live: LiveLoop;
@@ -23,7 +24,8 @@ export interface OpenFiguresOptions
   readonly apps: MemoryAppDirectory;
   readonly usage: Usage;
   readonly connections: Connections;
-  readonly transports: Pick<Transports, 'clients' | 'fallback' | 'api' | 'unread'>;
+  readonly slowConsumers: SlowConsumers;
+  readonly transports: Pick<Transports, 'clients' | 'fallback' | 'api' | 'unread' | 'bodies'>;
   readonly meter: TableMeter;
   readonly loopDelay: LoopDelay;
 }
@@ -31,7 +33,7 @@ export interface OpenFiguresOptions
 /** Opens what answers the questions of the background loop. */
 export function openFigures(options: OpenFiguresOptions): Figures {
   const { links, timers, hub, engine, cluster, connections, transports } = options;
-  const { clients, fallback, api, unread } = transports;
+  const { clients, fallback, api, unread, bodies } = transports;
   return new Figures({
     loopName: loopName(links.index),
     apps: options.apps,
@@ -41,6 +43,10 @@ export function openFigures(options: OpenFiguresOptions): Figures {
     counter: engine.counter,
     api,
     unread,
+    bodies,
+    channels: hub.channels,
+    slowConsumers: options.slowConsumers,
+    unitCosts: options.memory.unitCosts,
     live: options.live.openAsks(hub),
     problems: hub.problems,
     inspector: new Inspector({

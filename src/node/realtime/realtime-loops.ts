@@ -57,7 +57,7 @@ export class RealtimeLoops {
 
   /** Opens the other loops one after the other: starting many threads at once under load has crashed Bun. */
   async openThreads(): Promise<void> {
-    const { config, logFormat, backgroundPorts, openLogPort, serverName, apps, usage } =
+    const { config, memory, logFormat, backgroundPorts, openLogPort, serverName, apps, usage } =
       this.options;
     const { tls, redisTls } = this.options;
     for (const [place, backgroundPort] of backgroundPorts.entries()) {
@@ -67,6 +67,7 @@ export class RealtimeLoops {
       void thread.died.then(this.reportDeath);
       const opened = thread.open({
         config,
+        memory,
         index,
         logFormat,
         logPort: openLogPort(),

@@ -10,9 +10,11 @@ import type { WatchedApp } from '../../watching/records.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import type { LoopTotals } from '../link/loop-totals.ts';
 import type { ListenerAddress, LoopToBackground, Question, Questions } from '../link/messages.ts';
+import type { MemoryPlan } from '../memory/shares.ts';
 
 export interface RealtimeOptions {
   readonly config: Config;
+  readonly memory: MemoryPlan;
   readonly apps: readonly App[];
   /** Today's usage before this start. */
   readonly usage: readonly DayUsage[];

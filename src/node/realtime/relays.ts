@@ -6,7 +6,8 @@ import { RuleEventRelay } from '../link/rule-event-relay.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import type { RealtimeOptions } from './realtime.ts';
 
-export interface RelaysOptions extends Pick<RealtimeOptions, 'links' | 'log' | 'toBackground'> {
+export interface RelaysOptions
+  extends Pick<RealtimeOptions, 'links' | 'log' | 'toBackground' | 'memory'> {
   /** The counts of all loops of this process, if there are several. */
   readonly totals: OpenTotals | undefined;
   readonly meter: TableMeter;
@@ -21,16 +22,19 @@ export interface Relays {
 
 export function openRelays(options: RelaysOptions): Relays {
   const { links, totals, meter, log, rateLimitedLog, toBackground } = options;
+  const { webhookCharacters } = options.memory.shares;
   return {
     webhooks: new WebhookRelay({
       send: (events) => toBackground({ type: 'webhook-events', events }),
       meter,
       log: rateLimitedLog,
+      charactersMax: webhookCharacters,
       loops: links.count,
       waiting: totals && { items: totals.webhookEvents, bytes: totals.webhookCharacters },
     }),
     ruleEvents: new RuleEventRelay({
       send: (event) => toBackground({ type: 'rule-event', event }),
+      charactersMax: webhookCharacters / 4,
       clock: monotonicTimers,
       log,
       meter,

@@ -19,8 +19,8 @@ import { runLoop } from './running.ts';
 
 /** Opens a realtime loop, which can then answer other loops. It starts to listen in a separate call. */
 export function openRealtime({ histories, ...options }: RealtimeOptions): Realtime {
-  const { config, links, log } = options;
-  const settings = settingsOfLoop(config.channels, links.count);
+  const { config, memory, links, log } = options;
+  const settings = settingsOfLoop(config.channels, memory.shares, links.count);
   const totals = links.count > 1 ? openLoopTotals(options.totals, links.index) : undefined;
   const meter = new TableMeter();
   const loopDelay = new LoopDelay();
@@ -30,7 +30,7 @@ export function openRealtime({ histories, ...options }: RealtimeOptions): Realti
   const proxies = new TrustedProxies(config.trustedProxies);
 
   const { apps, taps } = openApps(options);
-  const audience = openAudience({ settings, openFiles, totals, meter });
+  const audience = openAudience({ settings, memory, openFiles, totals, meter });
   const { connections, slowConsumers } = audience;
   const quotas = openQuotas({ ...options, connections, totals });
   const { cluster } = quotas;
@@ -63,7 +63,7 @@ export function openRealtime({ histories, ...options }: RealtimeOptions): Realti
     meter,
   });
   const shared = { ...options, ...core, cluster, apps, usage, connections };
-  const figures = openFigures({ ...shared, transports, meter, loopDelay });
+  const figures = openFigures({ ...shared, slowConsumers, transports, meter, loopDelay });
   return runLoop({
     ...shared,
     ...transports,

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'bun:test';
 import { threadCount, usableCores } from './thread-count.ts';
 
+const PLENTY = 64 * 2 ** 30;
+
 /** A machine with these files. */
 function machine(cores: number, files: Readonly<Record<string, string>> = {}) {
   return { platform: 'linux', cores, read: (file: string) => files[file] } as const;
@@ -17,16 +19,28 @@ describe('the number of realtime threads', () => {
   ])(
     'is one on one and two cores, and above that leaves one core for other work: %p cores, %p threads',
     (cores, threads) => {
-      expect(threadCount('auto', machine(cores))).toBe(threads);
+      expect(threadCount('auto', PLENTY, machine(cores))).toBe(threads);
     },
   );
 
+  it.each([
+    [256, 1],
+    [511, 1],
+    [512, 2],
+    [600, 3],
+    [1_024, 10],
+    [4_096, 58],
+    [4_480, 64],
+  ])('is smaller with little memory: %p MiB, %p threads', (mebibytes, threads) => {
+    expect(threadCount('auto', mebibytes * 1_048_576, machine(200))).toBe(threads);
+  });
+
   it('is the number in the setting if there is one', () => {
-    expect(threadCount(5, machine(2))).toBe(5);
+    expect(threadCount(5, PLENTY, machine(2))).toBe(5);
   });
 
   it.each(['darwin', 'win32'] as const)('is 1 where a port cannot be shared: %s', (platform) => {
-    expect(threadCount('auto', { ...machine(8), platform })).toBe(1);
+    expect(threadCount('auto', PLENTY, { ...machine(8), platform })).toBe(1);
   });
 });
 

@@ -97,6 +97,7 @@ function openLoop(start: RealtimeStart): RealtimeLoop {
   });
   const realtime = openRealtime({
     config,
+    memory: start.memory,
     apps: start.apps,
     usage: start.usage,
     histories: start.histories,

@@ -1,4 +1,5 @@
 import { PARTITIONS } from '../../partition.ts';
+import { REMEMBERED_MAX } from '../../remembered.ts';
 import { FORGET_CACHED } from './cached-events.ts';
 import { script } from './script.ts';
 
@@ -9,7 +10,7 @@ const FORGOTTEN_MAX = 500;
 /** Events that one call reads at once. */
 const PAGE_EVENTS = 50;
 /** Empty histories of channels without subscribers in one partition, and how long each is remembered. */
-const IDLE_MAX = Math.ceil(100_000 / PARTITIONS);
+const IDLE_MAX = Math.ceil(REMEMBERED_MAX.items / PARTITIONS);
 const IDLE_MS = 3_600_000;
 
 /**

@@ -1,8 +1,9 @@
 import { PARTITIONS } from '../../partition.ts';
-import { PUBLISHED_KEY_MS, PUBLISHED_KEYS_MAX } from '../../published-keys.ts';
+import { PUBLISHED_KEY_MS } from '../../published-keys.ts';
+import { REMEMBERED_MAX } from '../../remembered.ts';
 
 /** Keys that a partition remembers, of all apps. */
-const KEYS_MAX = Math.ceil(PUBLISHED_KEYS_MAX / PARTITIONS);
+const KEYS_MAX = Math.ceil(REMEMBERED_MAX.items / PARTITIONS);
 
 /** Expired keys of an app that one call forgets. */
 const EXPIRED_AT_ONCE = 20;

@@ -9,10 +9,12 @@ import { type AdminListener, listenForAdmin } from '../../../transports/admin/li
 import type { Readiness } from '../../../transports/admin/readiness.ts';
 import type { AdminPasswordSource } from '../../link/messages.ts';
 import { listenError } from '../../listen-error.ts';
+import type { MemoryPlan } from '../../memory/shares.ts';
 import { AdminPassword } from './admin-password.ts';
 
 export interface AdminPartOptions {
   readonly config: Config;
+  readonly memory: MemoryPlan;
   readonly readiness: Readiness;
   readonly meter: TableMeter;
   readonly log: Log;
@@ -25,7 +27,7 @@ export interface AdminPart extends AdminListener {
 
 /** Opens the admin listener. Throws `StartFailed` if its port or its password file cannot be used. */
 export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
-  const { config, readiness, meter, log } = options;
+  const { config, memory, readiness, meter, log } = options;
   const { host, port, pathPrefix, httpIdleSeconds } = config.admin;
   await using parts = new AsyncDisposableStack();
   const password = parts.use(AdminPassword.open({ config, timers: systemTimers, log }));
@@ -43,7 +45,11 @@ export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
       readiness,
       log,
       onRefused: (why) => meter.count('adminRequestsRefused', 1, why),
-      bounds: { ...adminBounds, idleMs: httpIdleSeconds * 1000 },
+      bounds: {
+        ...adminBounds,
+        idleMs: httpIdleSeconds * 1000,
+        unreadBytes: memory.shares.adminUnreadBytes,
+      },
     });
   } catch (error) {
     throw listenError(error, 'admin', config.admin);

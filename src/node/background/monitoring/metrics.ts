@@ -3,8 +3,10 @@ import { type MetricValues, printMetrics, type TableMeter } from '../../../obser
 import type { Resolver } from '../../../outgoing/resolve.ts';
 import type { PipelineFigures } from '../../../push/delivering/pipeline.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
+import { type MemoryPlan, type ShareName, shareLabels } from '../../memory/shares.ts';
 
 export interface BackgroundMetricsOptions {
+  readonly memory: MemoryPlan;
   /** The meter of the other parts of this loop. */
   readonly meter: TableMeter;
   readonly webhooks: Webhooks;
@@ -20,7 +22,14 @@ export class BackgroundMetrics implements Disposable {
 
   constructor(options: BackgroundMetricsOptions) {
     this.options = options;
-    options.meter.set('startTime', Date.now() / 1000);
+    const { meter, memory } = options;
+    meter.set('startTime', Date.now() / 1000);
+    meter.set('memoryLimit', memory.memoryBytes);
+    for (const [name, label] of Object.entries(shareLabels)) {
+      const bytes = memory.costs[name as ShareName];
+      // Open files may be unlimited.
+      if (Number.isFinite(bytes)) meter.set('memoryShare', bytes, label);
+    }
   }
 
   /** Prints the metrics of all loops. */

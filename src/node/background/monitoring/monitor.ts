@@ -45,6 +45,8 @@ export interface MonitorOptions {
   readonly circuits: () => readonly OpenCircuit[];
   /** `channels.maxConnections`; 0: no limit. */
   readonly maxConnections: number;
+  /** Connections that the share of the memory allows. */
+  readonly memoryAllows: number;
   /** The file of the store; `undefined` if it is a database server. */
   readonly storeFile: string | undefined;
   readonly tls: Certificate | undefined;
@@ -117,6 +119,7 @@ export class Monitor implements Disposable {
         room: roomForConnections({
           connections: total(sample, 'connections'),
           maxConnections: this.options.maxConnections,
+          memoryAllows: this.options.memoryAllows,
           filesAllow: this.openFiles?.connections,
           availableBytes: process.availableMemory(),
         }),

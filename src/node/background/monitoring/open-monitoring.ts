@@ -15,7 +15,7 @@ import { Monitor } from './monitor.ts';
 import { serverFacts } from './server-facts.ts';
 
 export interface MonitoringOptions
-  extends Pick<BackgroundStart, 'config' | 'tlsFiles'>,
+  extends Pick<BackgroundStart, 'config' | 'memory' | 'tlsFiles'>,
     Pick<Foundation, 'ring' | 'logLinesDropped' | 'meter' | 'resolver'>,
     Pick<Foundation, 'readiness' | 'admin' | 'log'>,
     Pick<Services, 'tenants' | 'webhooks' | 'usage' | 'push'> {
@@ -89,6 +89,7 @@ function openMonitor(options: MonitoringOptions, metrics: BackgroundMetrics): Mo
     usageToday: () => usage.today(),
     circuits: () => push.figures().openCircuits,
     maxConnections: config.channels.maxConnections,
+    memoryAllows: options.memory.shares.connections,
     storeFile: sqliteFileOf(config.store.url),
     tls: tlsFiles.listeners,
     log,

@@ -5,6 +5,7 @@ const GIB = 1_073_741_824;
 const given = {
   connections: 1_000,
   maxConnections: 0,
+  memoryAllows: Number.POSITIVE_INFINITY,
   filesAllow: 40_000,
   availableBytes: 8 * GIB,
 };

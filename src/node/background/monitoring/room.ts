@@ -10,6 +10,8 @@ export interface RoomGiven {
   readonly connections: number;
   /** `channels.maxConnections`; 0: no limit. */
   readonly maxConnections: number;
+  /** The share of the memory. */
+  readonly memoryAllows: number;
   /** Connections that open files allow; `undefined`: not known. */
   readonly filesAllow: number | undefined;
   /** Memory that this process can still allocate. */
@@ -18,9 +20,10 @@ export interface RoomGiven {
 
 /** Returns how many more connections fit, and which limit applies. */
 export function roomForConnections(given: RoomGiven): ConnectionRoom {
-  const { connections, maxConnections, filesAllow, availableBytes } = given;
+  const { connections, maxConnections, memoryAllows, filesAllow, availableBytes } = given;
   const rooms: ConnectionRoom[] = [
     { connections: Math.floor((availableBytes * SHARE) / CONNECTION_BYTES), limitedBy: 'memory' },
+    { connections: memoryAllows - connections, limitedBy: 'memory' },
   ];
   if (filesAllow !== undefined) {
     rooms.push({ connections: filesAllow - connections, limitedBy: 'open-files' });

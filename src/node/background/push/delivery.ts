@@ -1,5 +1,6 @@
 import type { Resolver } from '../../../outgoing/resolve.ts';
 import type { BacklogStore } from '../../../push/backlog-store.ts';
+import { deliveryLimits } from '../../../push/delivering/limits.ts';
 import { Pipeline, type PipelineFigures } from '../../../push/delivering/pipeline.ts';
 import type {
   DeliveryStore,
@@ -29,6 +30,8 @@ export interface PushDeliveryOptions {
   /** Reports an error of the store. */
   readonly storeFailed: (error: unknown) => void;
   readonly resolver: Resolver;
+  /** Devices on their way to gateways. */
+  readonly devicesMax: number;
   /** Makes the receiver of publish events. `instanceId` finds the id of an instance by its number. */
   readonly events: (
     instanceId: (instance: number) => string | undefined,
@@ -67,6 +70,7 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
     backlog,
     audience: new StoredAudience(database),
     instances: gateways,
+    limits: { ...deliveryLimits, sharedDevices: options.devicesMax },
     timers: systemTimers,
     random: Math.random,
     live: options.live,

@@ -20,6 +20,7 @@ import { createPushEndpoints } from '../../../transports/push-api/endpoints/endp
 import { PushListener } from '../../../transports/push-api/listener.ts';
 import type { PushWebhooks } from '../../../webhooks/push-events.ts';
 import { listenError } from '../../listen-error.ts';
+import type { MemoryPlan } from '../../memory/shares.ts';
 import { readOpenFiles } from '../../open-files.ts';
 import type { StoreHealth } from '../store/store-health.ts';
 import type { PushDelivery } from './delivery.ts';
@@ -49,6 +50,7 @@ export interface PushApiParts {
 
 export interface PushListenerOptions {
   readonly config: Config;
+  readonly memory: MemoryPlan;
   readonly tls: Certificate | undefined;
   /** Answers health checks, if they are answered on this port. */
   readonly checks: ListenerHealth;
@@ -58,11 +60,12 @@ export interface PushListenerOptions {
 
 /** Opens the port of the Beams APIs. Throws `StartFailed` if that fails. */
 export async function openListener(options: PushListenerOptions): Promise<PushListener> {
-  const { config, tls, checks, meter, log } = options;
-  const { host, port, pathPrefix, maxConnections, addressLimits } = config.push;
+  const { config, memory, tls, checks, meter, log } = options;
+  const { host, port, pathPrefix, addressLimits } = config.push;
   const { bodyBytesPerSecond, httpIdleSeconds } = config.push;
   const { connectionsPerSecond } = addressLimits;
-  const connections = Math.min(maxConnections, connectionRoom());
+  const { pushConnections, pushHeldBytes } = memory.shares;
+  const connections = Math.min(pushConnections, connectionRoom());
   try {
     return await PushListener.open(
       { host, port, tls },
@@ -76,6 +79,7 @@ export async function openListener(options: PushListenerOptions): Promise<PushLi
       {
         ...pushBounds,
         connections,
+        heldBytes: pushHeldBytes,
         connectionsPerSecond,
         bodyBytesPerSecond,
         idleMs: httpIdleSeconds * 1000,

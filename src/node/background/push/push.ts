@@ -30,6 +30,7 @@ import { PushWebhooks } from '../../../webhooks/push-events.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import type { ListenerAddress } from '../../link/messages.ts';
 import type { RealtimeClient } from '../../link/realtime-client.ts';
+import type { MemoryPlan } from '../../memory/shares.ts';
 import type { StoreHealth } from '../store/store-health.ts';
 import { openPushDelivery, type PushDelivery } from './delivery.ts';
 import { GarbageLoop } from './garbage-loop.ts';
@@ -38,6 +39,7 @@ import { openListener, serveApi, settingsOf } from './push-api.ts';
 
 export interface PushPartOptions {
   readonly config: Config;
+  readonly memory: MemoryPlan;
   readonly tls: Certificate | undefined;
   readonly instances: LiveInstances;
   readonly apps: LiveApps;
@@ -187,6 +189,7 @@ function openDelivery(options: PushPartOptions, shared: Shared): PushDelivery {
     configured: new Set(instances.configured.map(({ id }) => id)),
     storeFailed,
     resolver,
+    devicesMax: options.memory.shares.pushDevices,
     events: (instanceId) =>
       new CompletionEvents({
         publishes,

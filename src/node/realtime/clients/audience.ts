@@ -1,4 +1,3 @@
-import type { Config } from '../../../config/schema.ts';
 import type { TableMeter } from '../../../observability/meter.ts';
 import { ClientAudience } from '../../../transports/clients/audience.ts';
 import { Connections } from '../../../transports/clients/connections.ts';
@@ -7,11 +6,13 @@ import { Coalescer } from '../../../transports/websocket/coalescing/coalescer.ts
 import { LoopShare } from '../../../transports/websocket/coalescing/loop-share.ts';
 import { WebSocketTopics } from '../../../transports/websocket/websocket-topics.ts';
 import type { OpenTotals } from '../../link/loop-totals.ts';
+import { type MemoryPlan, UNREAD_BYTES_IN_KERNEL } from '../../memory/shares.ts';
 import type { OpenFiles } from '../../open-files.ts';
-import { connectionLimit, waitingBytesLimit } from '../limits.ts';
+import { connectionLimit, type LoopSettings } from '../limits.ts';
 
 export interface AudienceOptions {
-  readonly settings: Config['channels'];
+  readonly settings: LoopSettings;
+  readonly memory: MemoryPlan;
   readonly openFiles: OpenFiles | undefined;
   /** The counts of all loops of this process, if there are several. */
   readonly totals: OpenTotals | undefined;
@@ -30,12 +31,13 @@ export interface AudienceParts {
 }
 
 export function openAudience(options: AudienceOptions): AudienceParts {
-  const { settings, openFiles, totals, meter } = options;
+  const { settings, memory, openFiles, totals, meter } = options;
   const connections = new Connections(connectionLimit(settings, openFiles), totals?.connections);
   const slowConsumers = new SlowConsumers({
     connections,
     bytesMax: settings.sendBufferBytes,
-    totalBytesMax: waitingBytesLimit(settings),
+    totalBytesMax: settings.waitingBytes,
+    bytesInKernel: memory.unsentBytes === undefined ? 0 : UNREAD_BYTES_IN_KERNEL,
     end: (connection) => void setImmediate(() => connection.terminate()),
   });
   const loopShare = new LoopShare(performance.now());

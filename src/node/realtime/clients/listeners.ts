@@ -9,6 +9,8 @@ type Open = (tls: Certificate | undefined, port: number) => ConnectionServer;
 export interface ListenersOptions {
   readonly topics: WebSocketTopics;
   readonly open: Open;
+  /** Called when a server listens. */
+  readonly opened: () => void;
 }
 
 /**
@@ -42,6 +44,7 @@ export class Listeners {
   /** Starts listening. Throws Bun's error if the port is taken or the certificate cannot be used. */
   open(tls: Certificate | undefined, port: number): { readonly port: number } {
     const server = this.options.open(tls, port);
+    this.options.opened();
     this.tls = tls;
     this.port = server.port ?? port;
     this.isListening = true;

@@ -1,5 +1,4 @@
 import type { Hub } from '../../../channels/hub.ts';
-import type { Config } from '../../../config/schema.ts';
 import type { TableMeter } from '../../../observability/meter.ts';
 import type { SocketMarks } from '../../../runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
@@ -17,15 +16,18 @@ import { UnreadAnswers } from '../../../transports/unread-answers.ts';
 import { ClosingBytes } from '../../../transports/websocket/closing-bytes.ts';
 import { WebSocketTransport } from '../../../transports/websocket/transport.ts';
 import type { OpenTotals } from '../../link/loop-totals.ts';
+import { boundUnsentBytes } from '../../memory/unsent-bytes.ts';
 import type { Quotas } from '../engine/quotas.ts';
+import type { LoopSettings } from '../limits.ts';
 import type { RealtimeOptions } from '../realtime.ts';
 import type { AudienceParts } from './audience.ts';
 import { type FallbackSessions, openFallbackSessions } from './fallback.ts';
 import { Listeners } from './listeners.ts';
 
-export interface TransportsOptions extends Pick<RealtimeOptions, 'config' | 'links' | 'log'> {
+export interface TransportsOptions
+  extends Pick<RealtimeOptions, 'config' | 'links' | 'log' | 'memory'> {
   /** The settings of this loop. */
-  readonly settings: Config['channels'];
+  readonly settings: LoopSettings;
   readonly hub: Hub;
   readonly apps: MemoryAppDirectory;
   readonly audience: AudienceParts;
@@ -172,11 +174,14 @@ interface Served {
 }
 
 function openListeners(
-  { settings, hub, links, audience, meter }: TransportsOptions,
+  { settings, memory, hub, links, audience, meter }: TransportsOptions,
   served: Served,
 ): Listeners {
   return new Listeners({
     topics: audience.topics,
+    opened() {
+      if (memory.unsentBytes !== undefined) boundUnsentBytes(memory.unsentBytes);
+    },
     open: (certificate, port) =>
       listenForChannels({
         settings: { ...settings, port, tls: certificate, reusePort: links.count > 1 },

@@ -6,7 +6,6 @@ import { LocalChannels } from '../../../channels/subscribing/local-channels.ts';
 import { MemberSessions } from '../../../channels/subscribing/member-sessions.ts';
 import type { Usage } from '../../../channels/usage/usage.ts';
 import { UserSessions } from '../../../channels/users/user-sessions.ts';
-import type { Config } from '../../../config/schema.ts';
 import type { TableMeter } from '../../../observability/meter.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
 import type { RateLimitedLog } from '../../../runtime/logging/rate-limited-log.ts';
@@ -16,7 +15,7 @@ import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
 import type { Clients } from '../../../transports/clients/clients.ts';
 import { Connection } from '../../../transports/clients/connection.ts';
 import type { OpenTotals } from '../../link/loop-totals.ts';
-import { subscriptionLimit } from '../limits.ts';
+import type { LoopSettings } from '../limits.ts';
 import type { RealtimeOptions } from '../realtime.ts';
 import type { Relays } from '../relays.ts';
 import { type LoopEngine, openEngine } from './engine.ts';
@@ -24,8 +23,8 @@ import { LiveLoop } from './live-loop.ts';
 import type { ClusterLinks } from './quotas.ts';
 
 export interface CoreOptions
-  extends Pick<RealtimeOptions, 'links' | 'timers' | 'log' | 'toBackground'> {
-  readonly settings: Config['channels'];
+  extends Pick<RealtimeOptions, 'links' | 'timers' | 'log' | 'toBackground' | 'memory'> {
+  readonly settings: LoopSettings;
   readonly cluster: ClusterLinks | undefined;
   readonly apps: MemoryAppDirectory;
   readonly usage: Usage;
@@ -53,7 +52,7 @@ type Local = Pick<Hub, 'channels' | 'sessions' | 'members' | 'webhooks'>;
 export function openCore(options: CoreOptions): Core {
   const { settings, totals, timers, usage, relays } = options;
   const local: Local = {
-    channels: new LocalChannels(subscriptionLimit(settings), totals?.subscriptions),
+    channels: new LocalChannels(settings.maxSubscriptions, totals?.subscriptions),
     sessions: new UserSessions(),
     members: new MemberSessions(),
     webhooks: new WebhookEvents({ clock: timers, usage, sink: relays.webhooks }),
@@ -81,6 +80,7 @@ function openEngineOf(
   { local, live }: { readonly local: Local; readonly live: LiveLoop },
 ): LoopEngine {
   const { links, cluster, apps, timers, log, meter, audience, usage, clients } = options;
+  const { shares } = options.memory;
   return openEngine({
     links,
     cluster,
@@ -92,6 +92,7 @@ function openEngineOf(
     webhooks: local.webhooks,
     broadcaster: { audience, usage, asked: live.asked },
     historyBytes: options.settings.historyBytes,
+    remembered: { items: shares.rememberedItems, cachedCharacters: shares.cachedCharacters },
     terminate: (app, userId) => clients().terminate(app, userId),
     allApps: () => apps.all(),
     endResuming: (app, channel) => clients().endResuming(app, channel),

@@ -12,6 +12,7 @@ import { MemoryEngine } from '../../../engines/memory.ts';
 import { createRedisEngine } from '../../../engines/redis/create-engine.ts';
 import { ServerUnusable } from '../../../engines/redis/engine-server.ts';
 import { RedisRefused } from '../../../engines/redis/link/reply.ts';
+import type { RememberedMax } from '../../../engines/remembered.ts';
 import { ThreadsEngine } from '../../../engines/threads/engine.ts';
 import type { Log, Timers } from '../../../runtime/ports.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
@@ -65,6 +66,8 @@ export interface LoopEngineOptions {
   readonly meter: EngineMeter & HistoryMeter;
   /** The limit of all histories on all loops. Bytes. */
   readonly historyBytes: number;
+  /** The limit of everything else that all loops remember. */
+  readonly remembered: RememberedMax;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   /** Closes all connections of this loop that are signed in as the user. */

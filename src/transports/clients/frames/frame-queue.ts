@@ -15,8 +15,8 @@ const LATE_MS = 1000;
 /** Memory of a queued frame in addition to its text. Bytes. */
 const FRAME_BYTES = 64;
 
-/** The limit for all queued frames together. Bytes, roughly. */
-const QUEUED_BYTES_MAX = 64 * 1024 * 1024;
+/** The limit for all queued frames together, with plenty of memory. Bytes, roughly. */
+export const FRAME_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Connections that are compared when one must be given up. */
 const LOOKED_MAX = 100;
@@ -67,7 +67,7 @@ export class FrameQueue {
 
   constructor(options: FrameQueueOptions) {
     this.options = options;
-    this.queuedBytes = new FairBudget(options.queuedBytesMax ?? QUEUED_BYTES_MAX);
+    this.queuedBytes = new FairBudget(options.queuedBytesMax ?? FRAME_BYTES_MAX);
   }
 
   /** Answers a frame that has just arrived, or queues it. `nowMs`: monotonic. */

@@ -16,6 +16,8 @@ export interface SlowConsumersOptions {
   readonly bytesMax: number;
   /** The limit of unread bytes for all connections together. */
   readonly totalBytesMax: number;
+  /** What the kernel holds of a connection in addition if bytes wait for it. Counts for all connections together. */
+  readonly bytesInKernel?: number;
   /** Ends a connection that reads too slowly. Must do so in another turn of the loop: this is called while publishing. */
   readonly end: (connection: Connection) => void;
 }
@@ -50,11 +52,18 @@ export class SlowConsumers {
   private published = 0;
   private mostOfTopic = 0;
   private mostTopics = 0;
+  /** What waited for all connections at the last sample, with what the kernel holds. Bytes. */
+  private total = 0;
 
   constructor(options: SlowConsumersOptions) {
     this.options = options;
     this.connections = options.connections;
     this.bytesMax = options.bytesMax;
+  }
+
+  /** What waits for all connections, with what the kernel holds of it; at most 100 ms old. */
+  get waitingBytes(): number {
+    return this.total;
   }
 
   /** Must be called when a connection has joined a topic. */
@@ -96,10 +105,11 @@ export class SlowConsumers {
     let total = 0;
     for (const connection of this.samples.keys()) {
       const bytes = connection.waitingBytes();
-      total += bytes;
+      total += this.withKernel(bytes);
       if (bytes > 0) this.samples.set(connection, { bytes, reach });
       else this.samples.delete(connection);
     }
+    this.total = total;
     if (total > this.options.totalBytesMax) this.sample();
   }
 
@@ -116,8 +126,9 @@ export class SlowConsumers {
       this.mostTopics = Math.max(this.mostTopics, topicsOf(connection));
       const bytes = connection.waitingBytes();
       if (bytes > 0) this.samples.set(connection, { bytes, reach: 0 });
-      if (!this.ended.has(connection)) total += bytes;
+      if (!this.ended.has(connection)) total += this.withKernel(bytes);
     }
+    this.total = total;
     if (total > this.options.totalBytesMax) this.endSlowest(total);
   }
 
@@ -129,18 +140,23 @@ export class SlowConsumers {
     const byApp = Map.groupBy(waiting, ([{ app }]) => app);
     for (const [app, samples] of byApp) {
       samples.sort(([, a], [, b]) => a.bytes - b.bytes);
-      for (const [, { bytes }] of samples) budget.add(app, bytes);
+      for (const [, { bytes }] of samples) budget.add(app, this.withKernel(bytes));
     }
     for (let left = totalBytes; left > budget.capacity; ) {
       const app = budget.largestOwner();
       const slowest = app && byApp.get(app)?.pop();
       if (app === undefined || slowest === undefined) return;
       const [connection, { bytes }] = slowest;
-      budget.release(app, bytes);
-      left -= bytes;
+      const released = this.withKernel(bytes);
+      budget.release(app, released);
+      left -= released;
       this.ended.add(connection);
       end(connection);
     }
+  }
+
+  private withKernel(bytes: number): number {
+    return bytes === 0 ? 0 : bytes + (this.options.bytesInKernel ?? 0);
   }
 
   /** Whether a connection that was just closed with 1006 had too many unread bytes. */
