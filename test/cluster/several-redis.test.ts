@@ -65,7 +65,7 @@ describe('two servers over two Redis servers', () => {
     const urls = [away.url, up.url];
     const config = { engine: { type: 'redis', urls }, store: { url: cluster.store.url } };
     expect(await startFanfare({ config }).catch(String)).toMatch(
-      /exit code 2[\s\S]*engine\.urls\[0\]: Redis holds data of another layout/,
+      /exit code 1[\s\S]*engine\.urls\[0\]: Redis holds data of another layout/,
     );
   }, 180_000);
 });

@@ -90,7 +90,7 @@ describe('two servers with an SQLite store each', () => {
     client.close();
     const engine = { type: 'redis', url: redis.url, keyPrefix: 'other:' };
     expect(await startFanfare({ config: without({ engine }) }).catch(String)).toMatch(
-      /exit code 2[\s\S]*engine\.url: Redis holds data of another layout/,
+      /exit code 1[\s\S]*engine\.url: Redis holds data of another layout/,
     );
   });
 });

@@ -78,6 +78,7 @@ describe('a fault of the store', () => {
       server('28P01'),
       server('3D000'),
       server('25006'),
+      server('42501'),
       postgres('ERR_POSTGRES_CONNECTION_REFUSED'),
       postgres('ERR_POSTGRES_TLS_NOT_AVAILABLE'),
       new StoreSilent('late'),
@@ -86,7 +87,6 @@ describe('a fault of the store', () => {
       expect(isAway(error)).toBe(true);
     }
     for (const error of [
-      server('42501'),
       server('42601'),
       sqlite('SQLITE_FULL'),
       Object.assign(new TypeError('sslmode'), { code: 'ERR_INVALID_ARG_VALUE' }),

@@ -43,9 +43,9 @@ export function isPassing(error: unknown): boolean {
 
 /**
  * What PostgreSQL answers while it is away or does not let us in: classes and codes of its Appendix A. It also starts before
- * its users and databases are made, and a standby becomes writable when it is promoted.
+ * its users and databases are made and have their rights, and a standby becomes writable when it is promoted.
  */
-const AWAY_STATES = ['08', '25006', '28', '3D', '53', '55P03', '57P', '58'];
+const AWAY_STATES = ['08', '25006', '28', '3D', '42501', '53', '55P03', '57P', '58'];
 
 /** Whether PostgreSQL cannot be used at the moment, for a reason that may pass without a change here. */
 export function isAway(error: unknown): boolean {

@@ -7,7 +7,7 @@ import { Connection, type ConnectionOwner } from './connection.ts';
 import { type Login, logIn } from './log-in.ts';
 import { openSocket } from './open-socket.ts';
 import { type Party, startFailure } from './party.ts';
-import { RedisRefused } from './reply.ts';
+import { RedisUrlInvalid } from './reply.ts';
 import { findPrimary } from './sentinels.ts';
 
 /** What connections to servers and to sentinels use for TLS. */
@@ -47,7 +47,7 @@ export class Connector {
   constructor(options: ConnectorOptions) {
     const address = parseRedisUrl(options.url);
     if (address === undefined) {
-      throw new RedisRefused(
+      throw new RedisUrlInvalid(
         `the URL of Redis does not have the form redis://USER:PASSWORD@HOST:PORT/DB, rediss://… or redis+sentinel://HOST,HOST/NAME; ${ENCODING_RULE}`,
       );
     }

@@ -56,6 +56,8 @@ const WAITING_MAX = 50_000;
 const WAITING_CHARACTERS_MAX = 32 * 1024 * 1024;
 /** How long the start of the server waits for Redis. */
 const START_MS = 10_000;
+/** The limit of reasons that a start logs. */
+const REASONS_MAX = 10;
 /** How many checks are made per silence. */
 const TICKS = 20;
 /** How often a Redis that refuses commands is tried again. */
@@ -88,6 +90,7 @@ export class RedisServer implements AsyncDisposable {
   private awaySince: Away | undefined;
   private readonly opened = Promise.withResolvers<void>();
   private isOpened = false;
+  private readonly loggedAtStart = new Set<string>();
 
   private constructor(options: RedisServerOptions) {
     const { timers, prefix, meter } = options;
@@ -119,13 +122,13 @@ export class RedisServer implements AsyncDisposable {
   }
 
   /**
-   * Resolves when Redis works. Rejects with `RedisRefused` if its configuration makes it unusable, and with
-   * `RedisAway` if it cannot be reached within 10 s.
+   * Resolves when Redis works. Rejects after 10 s, with `RedisRefused` if it answers, and otherwise with `RedisAway`: what
+   * another program says may change while we wait, such as a password. Rejects with `RedisUrlInvalid` at once.
    */
   static async open(options: RedisServerOptions): Promise<RedisServer> {
     const server = new RedisServer(options);
     const stopTimer = options.timers.after(options.startMs ?? START_MS, () => {
-      server.opened.reject(new RedisAway(`Redis is away: ${server.awaySince?.why}`, false));
+      server.opened.reject(server.startFailure());
     });
     server.start();
     try {
@@ -255,6 +258,19 @@ export class RedisServer implements AsyncDisposable {
     listener.onAway(this.awaySince);
   }
 
+  /** Logs each reason once: whoever watches a start must not wait for its end to read the first. */
+  private logAtStart(why: string): void {
+    if (this.isOpened || this.isClosed) return;
+    if (this.loggedAtStart.has(why) || this.loggedAtStart.size >= REASONS_MAX) return;
+    this.loggedAtStart.add(why);
+    this.options.log.warn('Redis cannot be used yet', { server: this.name, why });
+  }
+
+  private startFailure(): RedisRefused | RedisAway {
+    const { why = '', isRefused = false } = this.awaySince ?? {};
+    return isRefused ? new RedisRefused(why) : new RedisAway(`Redis is away: ${why}`, false);
+  }
+
   /** A script was refused. If all are, this server cannot work. */
   private onScriptRefused(): void {
     if (this.awaySince === undefined) this.tryAgain();
@@ -290,8 +306,7 @@ export class RedisServer implements AsyncDisposable {
     if (!this.areCommandsUp) throw new RedisAway('no connection for commands', false);
     const why = await this.refusal(channel, payload);
     if (why === undefined) return;
-    // Another attempt changes nothing at a start that lacks a right or a command.
-    if (!this.isOpened && LACKING.test(why)) this.opened.reject(new RedisRefused(why));
+    this.logAtStart(why);
     this.leave(why, { isRefused: true });
     throw new RedisAway(why, false);
   }
@@ -306,8 +321,9 @@ export class RedisServer implements AsyncDisposable {
   }
 
   private onFailed(error: unknown): void {
-    if (error instanceof RedisRefused) this.opened.reject(error);
-    this.leave(messageOf(error));
+    const why = messageOf(error);
+    this.logAtStart(why);
+    this.leave(why, { isRefused: error instanceof RedisRefused });
   }
 
   private async connectCommands(owner: ConnectionOwner): Promise<Connection> {
@@ -344,10 +360,6 @@ export class RedisServer implements AsyncDisposable {
     this.pollLater();
   }
 }
-
-/** What Redis says if the user lacks a right, or if the command was renamed. */
-const LACKING =
-  /^NOPERM|^ERR The user executing the script can't|^ERR ACL failure|unknown command/i;
 
 function isSame(a: Endpoint, b: Endpoint | undefined): boolean {
   return a.host === b?.host && a.port === b.port;

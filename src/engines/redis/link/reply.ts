@@ -30,7 +30,15 @@ export class RedisAway extends Error {
   }
 }
 
-/** The server cannot be used because of its configuration. Only an operator can change that. */
+/** The address of Redis cannot be read. */
+export class RedisUrlInvalid extends Error {
+  constructor(why: string) {
+    super(why);
+    this.name = 'RedisUrlInvalid';
+  }
+}
+
+/** The server answers, but cannot be used. An operator must act, here or there. */
 export class RedisRefused extends Error {
   constructor(why: string) {
     super(why);
