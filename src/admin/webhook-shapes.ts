@@ -23,6 +23,11 @@ export const shownWebhook = z.strictObject({
   state: webhookState,
   reason: z.string().describe('Why it is in this state; empty while it waits.'),
   url: z.string().describe('User, password, fragment and query values are shown as ***.'),
+  events: z
+    .string()
+    .describe(
+      'The names of its events, each once, as in `channel_occupied, member_added ×3`; STARTED or FINISHED if it is of the kind publish. Empty: stored by an older release.',
+    ),
   attempts: z.int().min(0),
   bodyBytes: z.int().min(0),
   createdAt: time,
@@ -87,6 +92,7 @@ export function showWebhook(entry: OutboxEntry): ShownWebhook {
     state: entry.state,
     reason: entry.reason,
     url: redactedUrl(entry.url),
+    events: entry.events,
     attempts: entry.attempts,
     bodyBytes: entry.bodyBytes,
     createdAt: timeText(entry.createdAtMs),

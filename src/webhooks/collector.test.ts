@@ -58,7 +58,9 @@ describe('collected events', () => {
   it('are sent in batches of twenty with batching', () => {
     const one = collector({ url: 'http://a/', events: names, batching: true });
     for (let index = 0; index < 45; index++) one.add(occupied(`c${index}`, index));
-    const bodies = one.take(200).requests.map(({ request }) => JSON.parse(request.body));
+    const { requests } = one.take(200);
+    const bodies = requests.map(({ request }) => JSON.parse(request.body));
+    expect(requests[0]?.request.events).toBe('channel_occupied ×20');
     expect(bodies.map(({ events }) => events.length)).toEqual([20, 20, 5]);
     expect(bodies.map(({ time_ms }) => time_ms)).toEqual([19, 39, 44]);
     expect(one.take(300).requests).toEqual([]);

@@ -8,6 +8,7 @@ import { endpointOf } from './sending/endpoint.ts';
 
 /** One event and the endpoints that want it. */
 interface Accepted {
+  readonly name: string;
   readonly json: string;
   readonly atMs: number;
   /** See `AppWebhookEvent`. */
@@ -22,7 +23,7 @@ interface Bundle {
   readonly appId: string;
   readonly url: string;
   readonly batching: boolean;
-  readonly events: Pick<Accepted, 'json' | 'atMs' | 'id'>[];
+  readonly events: Pick<Accepted, 'name' | 'json' | 'atMs' | 'id'>[];
   /** Those of its events. */
   readonly ids: Set<string>;
 }
@@ -76,7 +77,7 @@ export class Collector {
     // All endpoints share this text.
     const weight = { items: wanted.length, bytes: json.length };
     return this.accepted
-      .push(appId, { json, atMs, id, over: isOver, wanted }, weight)
+      .push(appId, { name: event.name, json, atMs, id, over: isOver, wanted }, weight)
       .map(({ owner, item, weight: { items } }) => {
         item.over?.();
         return { ownerId: owner, events: items };
@@ -131,6 +132,7 @@ export class Collector {
       ownerId: appId,
       url,
       endpoint: endpointOf('channels', appId, url),
+      events: namesOf(batch),
       body,
       bodyBytes: Buffer.byteLength(body),
       createdAtMs: nowMs,
@@ -155,6 +157,13 @@ function batches(events: Bundle['events'], batching: boolean): readonly Bundle['
     }
   }
   return all;
+}
+
+/** The names of events, each once: `channel_occupied, member_added ×3`. */
+function namesOf(batch: Bundle['events']): string {
+  return [...Map.groupBy(batch, ({ name }) => name)]
+    .map(([name, { length }]) => (length === 1 ? name : `${name} ×${length}`))
+    .join(', ');
 }
 
 /** `time_ms` is the time of the last event. Source: Channels docs, "Webhook format". */

@@ -12,7 +12,7 @@ import type { EndpointQueues } from './sending/endpoint-queues.ts';
 /** A request that is ready to be stored and sent. */
 export type PreparedRequest = Pick<
   NewOutboxRequest,
-  'kind' | 'ownerId' | 'url' | 'endpoint' | 'body'
+  'kind' | 'ownerId' | 'url' | 'endpoint' | 'events' | 'body'
 > & {
   /**
    * A UUID that begins with its creation time, as version 7 does. A request whose id is already stored is not stored

@@ -38,6 +38,8 @@ export interface OutboxRequest {
   readonly url: string;
   /** A short text made of kind, owner and address; equal exactly for requests to the same endpoint. */
   readonly endpoint: string;
+  /** The names of its events, each once: `channel_occupied, member_added ×3`. Empty: an older release has stored it. */
+  readonly events: string;
   readonly bodyBytes: number;
   readonly createdAtMs: number;
 }

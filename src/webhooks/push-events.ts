@@ -41,6 +41,7 @@ export class PushWebhooks implements PushWebhookSink {
     await this.options.webhooks.send({
       ...publishRequest(instanceId, url),
       id: requestId(atMs, instanceId, ['publish', id, 'STARTED', url]),
+      events: 'STARTED',
       body: startedBody(id, body),
     });
   }
@@ -55,6 +56,7 @@ export class PushWebhooks implements PushWebhookSink {
       ...publishRequest(instanceId, url),
       id: requestId(atMs, instanceId, ['publish', id, 'FINISHED', url]),
       afterId: requestId(startedAtMs, instanceId, ['publish', id, 'STARTED', url]),
+      events: 'FINISHED',
       body: finishedBody(id, body, { platforms: counts, live }),
     });
   }
@@ -94,6 +96,7 @@ export class PushWebhooks implements PushWebhookSink {
             ownerId: instanceId,
             url,
             endpoint: endpointOf('push', instanceId, id),
+            events: event.type,
             body: beamsBody(event, customData, nowMs),
           }),
         ),

@@ -54,7 +54,7 @@ export interface WebhooksOptions extends WebhookOwners {
   /** Whether other servers use the outbox as well: then their claims are left alone. */
   readonly shared?: boolean;
   /** Called after each attempt to send a request of an app. */
-  readonly onAttempt?: (settlement: Settlement, body: string) => void;
+  readonly onAttempt?: (settlement: Settlement) => void;
   /** Called after each write to the store: `undefined` if it worked, else the error. */
   readonly storeState?: (error: unknown) => void;
 }
@@ -129,8 +129,8 @@ export class Webhooks implements AsyncDisposable {
       writer: this.writer,
       queues,
       settle: (settlement) => this.settle(settlement),
-      onAttempt: (settlement, body) => {
-        if (settlement.request.kind === 'channels') options.onAttempt?.(settlement, body);
+      onAttempt: (settlement) => {
+        if (settlement.request.kind === 'channels') options.onAttempt?.(settlement);
       },
       health: this.health,
       timers,

@@ -28,6 +28,7 @@ describe('the webhook log of the admin API', () => {
       state: 'delivered',
       reason: 'HTTP 200',
       url: endpoint.url,
+      events: 'channel_occupied',
       body: endpoint.bodies[0],
       nextAttemptAt: null,
       finishedAt: expect.stringMatching(/^20.*Z$/),

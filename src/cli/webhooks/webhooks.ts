@@ -92,17 +92,23 @@ export async function replayWebhook(call: Call): Promise<ExitCode> {
 }
 
 function describeLine(webhook: ShownWebhook): string {
-  const { id, createdAt, state, attempts, url, reason } = webhook;
+  const { id, createdAt, state, attempts, events, url, reason } = webhook;
   const why = reason === '' ? '' : `  ${reason}`;
   const owner = ownerOf(webhook);
-  return printable(`${id}  ${createdAt}  ${state.padEnd(9)}  ${owner}  ${attempts}×  ${url}${why}`);
+  return printable(
+    [id, createdAt, state.padEnd(9), owner, `${attempts}×`, events || '-', `${url}${why}`].join(
+      '  ',
+    ),
+  );
 }
 
 function describe(webhook: ShownWebhookDetails): string {
-  const { id, state, reason, url, createdAt, nextAttemptAt, body, attemptLog } = webhook;
+  const { id, state, reason, url, events, createdAt, nextAttemptAt, body, attemptLog } = webhook;
   return [
     `Webhook ${id} of ${ownerOf(webhook)}: ${state}${reason === '' ? '' : `, ${reason}`}`,
     `  to       ${url}`,
+    // A server of an older release names none.
+    ...(events ? [`  events   ${events}`] : []),
     `  created  ${createdAt}`,
     ...(nextAttemptAt === null ? [] : [`  next     ${nextAttemptAt}`]),
     ...attemptLog.map(

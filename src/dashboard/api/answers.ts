@@ -312,13 +312,13 @@ export interface Operations {
     readonly path: Record<never, string>;
     readonly query: { readonly app?: string | undefined; readonly instance?: string | undefined; readonly state?: string | undefined; readonly limit?: string | undefined; readonly before?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly webhooks: readonly ({ readonly id: string; readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly state: "waiting" | "delivered" | "failed"; readonly reason: string; readonly url: string; readonly attempts: number; readonly bodyBytes: number; readonly createdAt: string; readonly nextAttemptAt: string | null; readonly finishedAt: string | null })[]; readonly next: string | null };
+    readonly answer: { readonly webhooks: readonly ({ readonly id: string; readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly state: "waiting" | "delivered" | "failed"; readonly reason: string; readonly url: string; readonly events: string; readonly attempts: number; readonly bodyBytes: number; readonly createdAt: string; readonly nextAttemptAt: string | null; readonly finishedAt: string | null })[]; readonly next: string | null };
   };
   'GET /webhooks/{id}': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly id: string; readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly state: "waiting" | "delivered" | "failed"; readonly reason: string; readonly url: string; readonly attempts: number; readonly bodyBytes: number; readonly createdAt: string; readonly nextAttemptAt: string | null; readonly finishedAt: string | null; readonly body: string | null; readonly attemptLog: readonly ({ readonly number: number; readonly at: string; readonly durationMs: number; readonly outcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly status: number | null; readonly answer: string | null })[] };
+    readonly answer: { readonly id: string; readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly state: "waiting" | "delivered" | "failed"; readonly reason: string; readonly url: string; readonly events: string; readonly attempts: number; readonly bodyBytes: number; readonly createdAt: string; readonly nextAttemptAt: string | null; readonly finishedAt: string | null; readonly body: string | null; readonly attemptLog: readonly ({ readonly number: number; readonly at: string; readonly durationMs: number; readonly outcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly status: number | null; readonly answer: string | null })[] };
   };
   'POST /webhooks/{id}/replay': {
     readonly path: { readonly id: string };

@@ -164,25 +164,16 @@ function openTaps(
 export function recordAttempt(
   apps: MemoryAppDirectory,
   { request, attempt, next }: Settlement,
-  body: string,
 ): void {
   const tap = apps.byId(request.ownerId)?.tap;
   if (tap === undefined || attempt === undefined) return;
   tap.record({
     kind: 'webhook',
-    event: eventNames(body),
+    event: request.events,
     // The rest of the URL may contain a secret.
     host: URL.parse(request.url)?.host,
     status: attempt.status,
     outcome: attempt.outcome,
     reason: next.state === 'waiting' ? 'Sent again later' : next.reason,
   });
-}
-
-/** The names of the events in a request, each once: `channel_occupied, member_added ×3`. */
-function eventNames(body: string): string {
-  const { events } = JSON.parse(body) as { readonly events: readonly { readonly name: string }[] };
-  return [...Map.groupBy(events, ({ name }) => name)]
-    .map(([name, { length }]) => (length === 1 ? name : `${name} ×${length}`))
-    .join(', ');
 }

@@ -43,6 +43,6 @@ export function openWebhooks(options: OpenWebhooksOptions): Promise<Webhooks> {
     monotonic: monotonicTimers,
     shared: database.dialect === 'postgres',
     storeState: health.reporter('webhooks'),
-    onAttempt: (settlement, body) => recordAttempt(apps.directory, settlement, body),
+    onAttempt: (settlement) => recordAttempt(apps.directory, settlement),
   });
 }

@@ -441,6 +441,10 @@ export const migrations: readonly (readonly string[])[] = [
     `CREATE INDEX publish_devices_paused ON publish_devices (device, publish)
       WHERE reason = 'device-paused' AND ready_at IS NOT NULL`,
   ],
+  [
+    // The names of the events in a request, so that a list need not read bodies. Empty: not known.
+    "ALTER TABLE outbox_requests ADD COLUMN events TEXT NOT NULL DEFAULT ''",
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

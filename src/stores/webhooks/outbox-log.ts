@@ -57,8 +57,8 @@ export class StoredOutboxLog implements OutboxLog {
     if (!mayBeStored(ownerId) || !mayBeStored(before)) return [];
     const { read: sql } = this.database;
     const rows: EntryRow[] = await sql`
-      SELECT id, kind, owner_id, url, endpoint, created_at, body_bytes, state, reason, attempts,
-        next_attempt_at, finished_at
+      SELECT id, kind, owner_id, url, endpoint, events, created_at, body_bytes, state, reason,
+        attempts, next_attempt_at, finished_at
       FROM outbox_requests
       WHERE 1 = 1
         ${kinds === undefined ? sql`` : sql`AND kind IN ${sql(kinds)}`}
@@ -72,8 +72,8 @@ export class StoredOutboxLog implements OutboxLog {
   async show(id: string): Promise<OutboxEntryDetails | undefined> {
     if (!mayBeStored(id)) return undefined;
     const [row]: (EntryRow & { readonly body: string })[] = await this.database.read`
-      SELECT id, kind, owner_id, url, endpoint, created_at, body_bytes, state, reason, attempts,
-        next_attempt_at, finished_at, body
+      SELECT id, kind, owner_id, url, endpoint, events, created_at, body_bytes, state, reason,
+        attempts, next_attempt_at, finished_at, body
       FROM outbox_requests WHERE id = ${id}`;
     if (row === undefined) return undefined;
     const attempts: AttemptRow[] = await this.database.read`
@@ -90,7 +90,7 @@ export class StoredOutboxLog implements OutboxLog {
         UPDATE outbox_requests SET state = 'waiting', reason = '', tries = 0, first_try_at = NULL,
           next_attempt_at = ${blockedOr(sql, nowMs)}, claimed_until = 0, finished_at = NULL
         WHERE id = ${id} AND finished_at IS NOT NULL
-        RETURNING id, kind, owner_id, url, endpoint, created_at, body_bytes`;
+        RETURNING id, kind, owner_id, url, endpoint, events, created_at, body_bytes`;
       if (replayed[0] !== undefined) return requestOf(replayed[0]);
       const waiting: unknown[] = await sql`SELECT 1 FROM outbox_requests WHERE id = ${id}`;
       return waiting.length > 0 ? 'waiting' : 'unknown';

@@ -27,6 +27,7 @@ export interface RequestRow {
   readonly owner_id: string;
   readonly url: string;
   readonly endpoint: string;
+  readonly events: string;
   readonly created_at: BigInteger;
   readonly body_bytes: BigInteger;
 }
@@ -53,6 +54,7 @@ export function requestOf(row: RequestRow) {
     ownerId: row.owner_id,
     url: row.url,
     endpoint: row.endpoint,
+    events: row.events,
     createdAtMs: Number(row.created_at),
     bodyBytes: Number(row.body_bytes),
   };
@@ -190,6 +192,7 @@ function newRow(request: NewOutboxRequest) {
     owner_id: request.ownerId,
     url: request.url,
     endpoint: request.endpoint,
+    events: request.events,
     state: 'waiting',
     reason: '',
     attempts: 0,
@@ -285,7 +288,8 @@ async function claimSome(
       ORDER BY next_attempt_at, id LIMIT ${limit} ${skipLocked(sql)})
     UPDATE outbox_requests SET claimed_until = ${untilMs}
     WHERE finished_at IS NULL AND claimed_until <= ${nowMs} AND id IN (SELECT id FROM due)
-    RETURNING id, kind, owner_id, url, endpoint, created_at, body_bytes, attempts, tries, first_try_at`;
+    RETURNING id, kind, owner_id, url, endpoint, events, created_at, body_bytes, attempts, tries,
+      first_try_at`;
   return rows
     .map((row) => ({
       ...requestOf(row),

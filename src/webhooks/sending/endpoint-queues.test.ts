@@ -16,6 +16,7 @@ const request = (endpoint: string, bodyBytes = 1): OutboxRequest => ({
   ownerId: 'app',
   url: 'http://a/',
   endpoint,
+  events: '',
   bodyBytes,
   createdAtMs: 1,
 });

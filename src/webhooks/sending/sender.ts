@@ -17,7 +17,7 @@ export interface SenderOptions extends Omit<AttemptContext, 'signal' | 'timeoutM
   readonly queues: EndpointQueues;
   readonly health: Pick<EndpointHealthBook, 'learn'>;
   /** Called after each attempt, with the body that was sent. */
-  readonly onAttempt?: (settlement: Settlement, body: string) => void;
+  readonly onAttempt?: (settlement: Settlement) => void;
   /** Called when each claim ends. */
   readonly settle: (settlement: Settlement) => void;
   readonly timers: Timers;
@@ -177,7 +177,7 @@ export class Sender {
     if (body === undefined) return undefined;
     const { signal } = this.ending;
     const settlement = await attemptOnce(request, body, { ...this.options, timeoutMs, signal });
-    if (settlement !== undefined) this.options.onAttempt?.(settlement, body);
+    if (settlement !== undefined) this.options.onAttempt?.(settlement);
     return settlement;
   }
 

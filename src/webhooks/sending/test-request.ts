@@ -21,6 +21,7 @@ export async function sendTest(
     ownerId: appId,
     url,
     endpoint: '',
+    events: '',
     bodyBytes: body.length,
     createdAtMs: nowMs,
     attempts: 0,

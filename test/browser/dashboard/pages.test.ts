@@ -148,7 +148,7 @@ describe('the most common mistakes are explained on the screen', () => {
     const { page } = await open(inApp('webhooks'));
     await page.getByRole('row', { name: /a-long-path.*fails: status 503/ }).waitFor();
     await page
-      .getByRole('link', { name: /a-long-path/ })
+      .getByRole('link', { name: /^channel_occupied/ })
       .first()
       .click();
     await page

@@ -11,6 +11,7 @@ const request = (id: string, ownerId: string): NewOutboxRequest => ({
   ownerId,
   url: 'https://hooks.example.test/',
   endpoint: `one of ${ownerId}`,
+  events: 'channel_occupied',
   body: '{"events":[]}',
   bodyBytes: 13,
   createdAtMs: Date.UTC(2026, 0, 1),

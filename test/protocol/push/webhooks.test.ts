@@ -311,7 +311,9 @@ describe.concurrent('a webhook of an instance', () => {
         `http://127.0.0.1:${server.adminPort}`,
       ]);
     const list = await command('list', '--instance', instance.id.toUpperCase());
-    expect(list.stdout).toContain(`waiting    instance ${instance.id}  1×  http://127.0.0.1`);
+    expect(list.stdout).toContain(
+      `waiting    instance ${instance.id}  1×  v1.UserNotificationAcknowledgement  http://127.0.0.1`,
+    );
     expect((await command('list', '--app', instance.id)).stdout).toContain('no such webhook');
     const shown = await command('show', id);
     expect(shown.stdout).toContain(`Webhook ${id} of instance ${instance.id}: waiting`);

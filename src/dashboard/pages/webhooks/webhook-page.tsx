@@ -60,6 +60,8 @@ export default function WebhookPage({ app, webhook }: WebhookPageProps) {
       ) : (
         <>
           <dl class="facts">
+            <dt>Events</dt>
+            <dd>{value.events || 'not known'}</dd>
             <dt>Endpoint</dt>
             <dd class="mono">{value.url}</dd>
             <dt>Id</dt>

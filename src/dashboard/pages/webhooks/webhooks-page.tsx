@@ -103,6 +103,7 @@ function WebhookTable({
     <table class="table cards">
       <TableHead
         columns={[
+          'Events',
           'Endpoint',
           'State',
           { number: 'Attempts' },
@@ -112,11 +113,16 @@ function WebhookTable({
       />
       <tbody>
         {webhooks.map(
-          ({ id, url, state, reason, attempts, bodyBytes, createdAt, nextAttemptAt }) => (
+          ({ id, events, url, state, reason, attempts, bodyBytes, createdAt, nextAttemptAt }) => (
             <tr key={id}>
               <td class="name">
-                <div class="cut">
-                  <a href={pathTo(inApp(app, 'webhooks', id))}>{url}</a>
+                <div class="cut" title={events}>
+                  <a href={pathTo(inApp(app, 'webhooks', id))}>{events || 'not known'}</a>
+                </div>
+              </td>
+              <td class="wide">
+                <div class="cut" title={url}>
+                  {url}
                 </div>
                 {reason !== '' && <div class="cut muted small">{reason}</div>}
               </td>
