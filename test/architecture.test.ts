@@ -344,6 +344,21 @@ describe('a thread', () => {
   });
 });
 
+describe('an outgoing request', () => {
+  it('is sent where the proxy is chosen, since `fetch` by itself uses that of the environment', () => {
+    const callers = product
+      .filter(
+        ({ folder, text }) => folder !== 'dashboard' && /(?:await|return|=>)\s+fetch\(/.test(text),
+      )
+      .map(({ path }) => path);
+    // The command line sends to servers.
+    expect(callers.toSorted()).toEqual([
+      'cli/server-request.ts',
+      'outgoing/proxy/proxied-fetch.ts',
+    ]);
+  });
+});
+
 describe('the path of a clone', () => {
   it('may have spaces, quotes and letters of any language', async () => {
     const broken: string[] = [];

@@ -16,6 +16,8 @@ const ROOT = join(import.meta.dir, '../src');
 /** Why a request had no answer. The compiler makes this list complete. */
 const silences: Readonly<Record<UnprocessedWhy | UnknownWhy, true>> = {
   unreachable: true,
+  'proxy-unreachable': true,
+  'proxy-refused': true,
   'not-allowed': true,
   'no-http2': true,
   'turned-away': true,

@@ -10,6 +10,11 @@ it.each([
   [{}, {}, []],
   [{}, { channels: { apps: [app] }, push: { instances: [], tokenLeewaySeconds: 1 } }, []],
   [{}, { channels: { port: 1 }, drainSeconds: 1 }, ['channels.port', 'drainSeconds']],
+  [
+    { outgoing: { proxy: 'http://u:old@p:1' } },
+    { outgoing: { proxy: 'http://u:new@p:1' } },
+    ['outgoing.proxy'],
+  ],
   [{ trustedProxies: ['::1'] }, { trustedProxies: ['::2'] }, ['trustedProxies']],
   [
     {},

@@ -66,6 +66,7 @@ describe('a configuration', () => {
         },
         dashboard: { enabled: true, payloads: 'show' },
         webhooks: { allowPrivateAddresses: false, timeoutSeconds: 10, logDays: 7 },
+        outgoing: { proxy: null, noProxy: null, proxyNames: 'checked' },
         tls: { certFile: null, keyFile: null, acme: null },
         engine: { type: 'memory' },
         store: {

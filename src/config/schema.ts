@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ENCODING_RULE, isReadableAddress } from '../runtime/login-encoding.ts';
 import { channelsSettings } from './settings/channels-settings.ts';
 import { clientTls } from './settings/client-tls.ts';
+import { outgoingSettings } from './settings/outgoing-settings.ts';
 import { pushSettings } from './settings/push-settings.ts';
 import {
   addressRange,
@@ -255,6 +256,7 @@ export const configSchema = z.strictObject({
   admin,
   dashboard,
   webhooks,
+  outgoing: outgoingSettings,
   tls: tlsSettings,
   engine,
   store,

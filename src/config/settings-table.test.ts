@@ -28,7 +28,7 @@ it('describes a setting as the schema has it', () => {
 it('gives a variable that names a file to every setting that may hold a secret, and to no other', () => {
   const secret = settingRows().filter(
     ({ path, environment }) =>
-      environment !== undefined && /(?:password|secret|token|\.urls?)$/i.test(path),
+      environment !== undefined && /(?:password|secret|token|\.urls?|outgoing\.proxy)$/i.test(path),
   );
 
   expect(settingRows().flatMap(({ secretFile }) => secretFile ?? [])).toEqual(
@@ -68,6 +68,7 @@ it('prints every setting once, below the heading it belongs to', () => {
     '`admin.roles[]`',
     '`dashboard`',
     '`webhooks`',
+    '`outgoing`',
     '`tls`',
     '`engine`',
     '`store`',

@@ -25,6 +25,8 @@ export interface ServedRequest {
 
 export interface Http2ServerOptions {
   readonly host: string;
+  /** What it listens on, if that is not `host`. */
+  readonly address?: string | undefined;
   readonly port: number;
   /** Without it, the server speaks HTTP/2 without TLS. */
   readonly certificate: Certificate | undefined;
@@ -263,7 +265,7 @@ export async function serveHttp2(options: Http2ServerOptions): Promise<Http2Serv
         );
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(options.port, options.host, resolve);
+    server.listen(options.port, options.address ?? options.host, resolve);
   });
   const address = server.address();
   return {

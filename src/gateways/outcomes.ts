@@ -1,4 +1,5 @@
 import type { UnknownWhy, UnprocessedWhy } from '../outgoing/http2/request.ts';
+import type { ProxyReason } from '../outgoing/proxy/proxy-fault.ts';
 import type { Outcome, TroubleScope } from '../push/gateway.ts';
 
 /**
@@ -7,6 +8,8 @@ import type { Outcome, TroubleScope } from '../push/gateway.ts';
  */
 const unansweredScopes: Readonly<Record<UnprocessedWhy | UnknownWhy, TroubleScope>> = {
   unreachable: 'connection',
+  'proxy-unreachable': 'connection',
+  'proxy-refused': 'connection',
   'not-allowed': 'connection',
   'no-http2': 'connection',
   closed: 'connection',
@@ -22,12 +25,24 @@ const unansweredScopes: Readonly<Record<UnprocessedWhy | UnknownWhy, TroubleScop
   'connection-lost': 'device',
 };
 
-/** The outcome of a request that was not answered, by its reason. Unknown reasons concern the device alone. */
-export function unansweredOutcome(why: string): Outcome {
+/** The limit of characters of the words of an outcome, which are stored. */
+const WORDS_LENGTH_MAX = 200;
+
+/**
+ * The outcome of a request that was not answered, by its reason. Unknown reasons concern the device alone. `detail` says
+ * what the proxy did.
+ */
+export function unansweredOutcome(why: string, detail = ''): Outcome {
   if (why === 'too-large') return refused(why);
+  if (why === 'proxy-unreachable' || why === 'proxy-refused') return proxyFailed(why, detail);
   const isKnown = Object.hasOwn(unansweredScopes, why);
   const scope = isKnown ? unansweredScopes[why as keyof typeof unansweredScopes] : 'device';
   return tryAgain(why, scope);
+}
+
+/** The proxy made no connection. `words` name it and say why. */
+export function proxyFailed(reason: ProxyReason, words: string): OutcomeOf<'try-again'> {
+  return { ...tryAgain(reason, unansweredScopes[reason]), words: words.slice(0, WORDS_LENGTH_MAX) };
 }
 
 type OutcomeOf<Result> = Extract<Outcome, { readonly result: Result }>;

@@ -2,6 +2,7 @@ import { errorWord } from '../runtime/error-code.ts';
 import { parseAddress } from '../runtime/ip-address.ts';
 import { classifyAddress } from './address-class.ts';
 import type { FindAddresses, FoundAddresses } from './http2/connecting/addresses.ts';
+import type { ForwardProxy } from './proxy/forward-proxy.ts';
 import type { LookupContext, Resolver } from './resolve.ts';
 
 export interface GuardOptions {
@@ -10,6 +11,9 @@ export interface GuardOptions {
   readonly allowedBy?: string;
   /** Shared by all guards of a process. */
   readonly resolver: Pick<Resolver, 'resolve'>;
+  readonly proxy?: ForwardProxy | undefined;
+  /** The operator chose the hosts: their names go to the proxy, which looks them up. */
+  readonly passNames?: boolean;
 }
 
 /** Timeout of lookups for long-lived connections. */
@@ -17,23 +21,39 @@ const LOOKUP_MS_MAX = 10_000;
 
 /**
  * Looks up a host that a tenant or a device chose; it may be an IP address. The caller must connect to one of the
- * addresses given, and no other. Throws if the name cannot be resolved, and once the signal is aborted.
+ * addresses given, and no other, through the proxy if there is one. Throws if the name cannot be resolved, and once the
+ * signal is aborted.
  */
 export async function findGuarded(
   host: string,
-  { resolver, allowPrivateAddresses, allowedBy }: GuardOptions,
+  options: GuardOptions,
   context: LookupContext,
 ): Promise<FoundAddresses> {
-  const addresses =
-    parseAddress(host) === undefined ? await resolver.resolve(host, context) : [host];
+  const { resolver, allowPrivateAddresses, allowedBy } = options;
+  const proxy = options.proxy?.serves(host) === true ? options.proxy : undefined;
+  const isName = parseAddress(host) === undefined;
+  if (isName && proxy !== undefined && (options.passNames === true || proxy.passNames)) {
+    return { ok: true, addresses: [host], proxy };
+  }
+  const addresses = isName ? await resolver.resolve(host, context) : [host];
   const refused = allowPrivateAddresses ? undefined : firstRefused(addresses);
   return refused === undefined
-    ? { ok: true, addresses }
+    ? { ok: true, addresses, proxy: proxyFor(addresses, proxy) }
     : {
         ok: false,
         allowed: false,
         why: allowedBy === undefined ? refused : `${refused}; ${allowedBy} allows it`,
       };
+}
+
+/** An address of this machine, or one that needs no proxy, is enough: honest names do not mix them. */
+function proxyFor(
+  addresses: readonly string[],
+  proxy: ForwardProxy | undefined,
+): ForwardProxy | undefined {
+  return proxy !== undefined && addresses.every((address) => proxy.serves(address))
+    ? proxy
+    : undefined;
 }
 
 /** One private address among several is enough to refuse a name: honest names do not mix them. */

@@ -1,7 +1,13 @@
 import { errorWord } from '../runtime/error-code.ts';
 import { parseAddress } from '../runtime/ip-address.ts';
+import { monotonicTimers } from '../runtime/system-timers.ts';
 import { findGuarded, type GuardOptions } from './address-guard.ts';
 import { asDocumented } from './header-names.ts';
+import { isNotConnected } from './not-connected.ts';
+import type { ForwardProxy } from './proxy/forward-proxy.ts';
+import { fetchThrough } from './proxy/proxied-fetch.ts';
+import { ProxyFault, type ProxyReason } from './proxy/proxy-fault.ts';
+import { type ProxyWatch, watchProxy } from './proxy/proxy-watch.ts';
 
 /** A POST request to a URL that a tenant or a device gave. */
 export interface OutgoingRequest {
@@ -28,14 +34,15 @@ export type OutgoingAnswer =
       readonly body: Uint8Array;
     }
   | { readonly result: 'timeout' }
-  | { readonly result: 'unreachable'; readonly why: string }
+  | {
+      readonly result: 'unreachable';
+      /** A code or a few words. */
+      readonly why: string;
+      /** Set if the proxy is the cause. */
+      readonly proxyReason?: ProxyReason;
+    }
   /** Nothing was sent. */
   | { readonly result: 'not-allowed'; readonly why: string };
-
-/** Whether a request failed before a connection was made. `why` is that of an answer. */
-export function isNotConnected(why: string): boolean {
-  return NOT_CONNECTED.has(why);
-}
 
 /** Sends a request; follows no redirect, and never throws. */
 export type SendRequest = (request: OutgoingRequest) => Promise<OutgoingAnswer>;
@@ -45,21 +52,11 @@ export type SendUnowned = (request: Omit<OutgoingRequest, 'owner'>) => Promise<O
 
 export interface SendRequestOptions extends GuardOptions {
   /** Certificates to trust in place of the system's, as PEM. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
 }
 
 /** Addresses of one name that are tried one after the other. */
 const ADDRESSES_MAX = 4;
-
-/** Errors before a connection is made: nothing was sent, so another address may be tried. */
-const NOT_CONNECTED: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'EAFNOSUPPORT',
-  'FailedToOpenSocket',
-]);
 
 /**
  * Makes the function that sends all HTTP/1.1 requests to URLs given by tenants and devices.
@@ -70,8 +67,7 @@ const NOT_CONNECTED: ReadonlySet<string> = new Set([
  * connections by it. `redirect: 'manual'`, so a redirect is the answer. `decompress: false`, so a small answer cannot
  * grow.
  *
- * If the environment names a proxy (`HTTP_PROXY`, `HTTPS_PROXY`), `fetch` uses it; the proxy gets the checked address
- * and not the name.
+ * A proxy gets the checked address, too, unless names are passed to it.
  */
 export function createSendRequest({ ca, ...options }: SendRequestOptions): SendRequest {
   return async (request) => {
@@ -83,15 +79,29 @@ export function createSendRequest({ ca, ...options }: SendRequestOptions): SendR
     const abort = () => stop.abort(ABORTED);
     request.signal?.addEventListener('abort', abort);
     if (request.signal?.aborted) abort();
+    let watch: ProxyWatch | undefined;
     try {
       const context = { owner: request.owner, signal: stop.signal };
       const found = await findGuarded(hostOf(url), options, context);
       if (!found.ok) return { result: 'not-allowed', why: found.why };
-      return await sendToFirst(found.addresses.slice(0, ADDRESSES_MAX), { url, request, ca, stop });
+      const { addresses, proxy } = found;
+      if (proxy !== undefined) {
+        const [host = ''] = addresses;
+        const target = { proxy, host, port: portOf(url), timeoutMs: request.timeoutMs };
+        watch = watchProxy(target, monotonicTimers);
+      }
+      const sending = { url, request, ca, stop, proxy };
+      return await sendToFirst(addresses.slice(0, ADDRESSES_MAX), sending);
     } catch (error) {
-      if (stop.signal.reason === TIMEOUT) return { result: 'timeout' };
+      const isTimeout = stop.signal.reason === TIMEOUT;
+      const fault = isTimeout ? watch?.fault() : error;
+      if (fault instanceof ProxyFault) {
+        return { result: 'unreachable', why: fault.code, proxyReason: fault.reason };
+      }
+      if (isTimeout) return { result: 'timeout' };
       return { result: 'unreachable', why: stop.signal.aborted ? 'aborted' : errorWord(error) };
     } finally {
+      watch?.[Symbol.dispose]();
       clearTimeout(timer);
       request.signal?.removeEventListener('abort', abort);
     }
@@ -111,12 +121,17 @@ function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
+function portOf({ port, protocol }: URL): number {
+  return Number(port) || (protocol === 'https:' ? 443 : 80);
+}
+
 interface Sending {
   readonly url: URL;
   readonly request: OutgoingRequest;
   /** Certificates that are trusted in addition, as PEM. */
   readonly ca: string | undefined;
   readonly stop: AbortController;
+  readonly proxy: ForwardProxy | undefined;
 }
 
 /** Sends the request to the first address that a connection can be made to. */
@@ -130,15 +145,22 @@ async function sendToFirst(
       return await sendTo(address, sending);
     } catch (error) {
       failure = error;
-      if (sending.stop.signal.aborted || !isNotConnected(errorWord(error))) throw error;
+      if (sending.stop.signal.aborted || !mayReachAnother(error)) throw error;
     }
   }
   throw failure;
 }
 
+/** Whether nothing was sent, and another address may be reached. */
+function mayReachAnother(error: unknown): boolean {
+  return error instanceof ProxyFault
+    ? error.status !== undefined && error.status >= 500
+    : isNotConnected(errorWord(error));
+}
+
 async function sendTo(
   address: string,
-  { url, request, ca, stop }: Sending,
+  { url, request, ca, stop, proxy }: Sending,
 ): Promise<OutgoingAnswer> {
   const { headers, body, answerBytesMax } = request;
   const target = new URL(url);
@@ -146,7 +168,7 @@ async function sendTo(
   target.username = '';
   target.password = '';
   const named = parseAddress(hostOf(url)) === undefined;
-  const response = await fetch(target, {
+  const response = await fetchThrough(proxy, target, {
     method: 'POST',
     headers: asDocumented({ ...authorization(url), ...headers, host: url.host }),
     body,

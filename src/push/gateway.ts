@@ -33,12 +33,16 @@ export type TroubleScope =
 export type Outcome =
   /** The gateway has accepted it. */
   | { readonly result: 'accepted' }
-  /** It may succeed later. `afterMs` is the pause that the gateway asked for. */
+  /**
+   * It may succeed later. `afterMs` is the pause that the gateway asked for. `words` say more about the reason, in at
+   * most 200 characters.
+   */
   | {
       readonly result: 'try-again';
       readonly reason: string;
       readonly afterMs: number | undefined;
       readonly scope: TroubleScope;
+      readonly words?: string;
     }
   /** The token is no longer valid; since `sinceMs`, if the gateway says so. */
   | {

@@ -3,9 +3,11 @@ import { byWords, didYouMean } from '../file/nearest.ts';
 import { type Problem, quote } from '../file/problems.ts';
 import { type Setting, settingsOf } from '../schema-walk.ts';
 import { isObject } from '../settings/plain-json.ts';
+import { valueAt } from '../settings/unchecked.ts';
 import { APP_VARIABLES, withAppOfEnvironment } from './app-variables.ts';
 import { FILE_SUFFIX, type ReadSecret, readSecretFile, SECRET_SETTINGS } from './secret-files.ts';
 import { isServiceLink } from './service-links.ts';
+import { sharedValues } from './shared-variables.ts';
 import { COMMAND_VARIABLE, type Environment, FILE_VARIABLE } from './variables.ts';
 
 /** The settings in environment variables. */
@@ -118,6 +120,12 @@ export function applyEnvironment(
     }
     variables.set(setting.path, name);
     value = withValue(value, setting.path.split('.'), 'value' in read ? read.value : text.value);
+  }
+  for (const { path, name, value: shared } of sharedValues(environment)) {
+    const names = path.split('.');
+    if ((valueAt(value, names) ?? null) !== null) continue;
+    variables.set(path, name);
+    value = withValue(value, names, shared);
   }
   const withApp = withAppOfEnvironment(value, environment);
   return {

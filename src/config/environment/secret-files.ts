@@ -8,6 +8,7 @@ export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   'engine.url',
   'engine.urls',
   'engine.sentinels.password',
+  'outgoing.proxy',
 ]);
 
 /** Ends the name of a variable that names the file of a secret. */

@@ -97,6 +97,7 @@ function credentialsOf(content: unknown): readonly Credential[] {
       ['engine', 'sentinels', 'user'],
       ['engine', 'sentinels', 'password'],
       ['store', 'url'],
+      ['outgoing', 'proxy'],
     ].map((path) => ({ value: valueAt(content, path), path })),
   ].flatMap(({ value, path }) => (typeof value === 'string' ? [{ text: value, path }] : []));
 }

@@ -23,6 +23,8 @@ export interface FakeFcmOptions {
   /** 0: any free port. */
   readonly port?: number;
   readonly host?: string;
+  /** What it listens on, if that is not `host`. */
+  readonly address?: string;
   /** A new one by default. */
   readonly certificate?: Certificate;
   /** The account that may send; a new one by default. */
@@ -69,6 +71,7 @@ export async function startFakeFcm(options: FakeFcmOptions = {}): Promise<FakeFc
 
   const server = await serveNotifications({
     host,
+    address: options.address,
     port,
     certificate,
     streamsMax,

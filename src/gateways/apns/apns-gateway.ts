@@ -184,7 +184,9 @@ export class ApnsGateway implements Gateway<'apns'> {
   ): Promise<ApnsVerdict> {
     const fields = publish.fieldsFor(topic, authorization);
     const result = await client.send({ path, fields, body: publish.body, sender });
-    if (result.result !== 'answered') return { outcome: unansweredOutcome(result.why) };
+    if (result.result !== 'answered') {
+      return { outcome: unansweredOutcome(result.why, result.detail) };
+    }
     const { status } = result;
     const verdict = readApnsAnswer(gatewayAnswer(result), this.options.nowMs());
     if ((status === 200 || status === 410) && topics.size < TOPICS_MAX) topics.add(topic);

@@ -155,7 +155,7 @@ export class FcmGateway implements Gateway<'fcm'> {
     });
     return result.result === 'answered'
       ? readFcmAnswer(gatewayAnswer(result), this.nowMs())
-      : { outcome: unansweredOutcome(result.why) };
+      : { outcome: unansweredOutcome(result.why, result.detail) };
   }
 
   private learn({ outcome, isOverQuota }: FcmVerdict, isTrusted: boolean): Outcome {

@@ -3,7 +3,7 @@ import type { OutgoingAnswer } from '../../outgoing/request.ts';
 import type { Outcome } from '../../push/gateway.ts';
 import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { redactedText } from '../../runtime/logging/redact.ts';
-import { notAuthorised, tryAgain } from '../outcomes.ts';
+import { notAuthorised, proxyFailed, tryAgain } from '../outcomes.ts';
 import { readRetryAfter } from '../retry-after.ts';
 
 /** Why there is no access token, as the outcome of each notification: the account is refused, or Google is unavailable. */
@@ -36,7 +36,9 @@ export function readTokenResult(result: OutgoingAnswer, nowMs: number): ReadToke
     case 'timeout':
       return unavailable('no-answer');
     case 'unreachable':
-      return unavailable('unreachable');
+      return result.proxyReason === undefined
+        ? unavailable('unreachable')
+        : { ok: false, fault: proxyFailed(result.proxyReason, result.why) };
     case 'not-allowed':
       return refused('address-not-allowed', result.why);
     default:

@@ -1,4 +1,5 @@
-import { isNotConnected, type OutgoingAnswer, type SendUnowned } from '../../outgoing/request.ts';
+import { isNotConnected } from '../../outgoing/not-connected.ts';
+import type { OutgoingAnswer, SendUnowned } from '../../outgoing/request.ts';
 import { type Sender, SenderQueue, untrustedLimit } from '../../runtime/fairness/sender-queue.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import type { Http1Slots, RequestKind, SlotWaiter } from './http1-slots.ts';
@@ -133,7 +134,9 @@ function readAnswer(answer: OutgoingAnswer): WebPushResult {
     case 'timeout':
       return { result: 'not-answered', reason: 'no-answer' };
     case 'unreachable':
-      return { result: 'not-answered', reason: reasonOf(answer.why) };
+      return answer.proxyReason === undefined
+        ? { result: 'not-answered', reason: reasonOf(answer.why) }
+        : { result: 'not-answered', reason: answer.proxyReason, words: answer.why };
     case 'not-allowed':
       return { result: 'not-allowed', words: answer.why };
     default:

@@ -237,5 +237,5 @@ function readResult(sent: Http2Result): WebPushResult {
   }
   return sent.why === 'not-allowed'
     ? { result: 'not-allowed', words: sent.detail ?? '' }
-    : { result: 'not-answered', reason: sent.why };
+    : { result: 'not-answered', reason: sent.why, words: sent.detail };
 }

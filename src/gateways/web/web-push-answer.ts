@@ -15,8 +15,12 @@ import { readRetryAfter } from '../retry-after.ts';
 /** The result of a request to a push service. */
 export type WebPushResult =
   | { readonly result: 'answered'; readonly answer: GatewayAnswer }
-  /** It is unknown whether it was processed. `reason` is a code. */
-  | { readonly result: 'not-answered'; readonly reason: string }
+  /** It is unknown whether it was processed. `reason` is a code, `words` are for people. */
+  | {
+      readonly result: 'not-answered';
+      readonly reason: string;
+      readonly words?: string | undefined;
+    }
   /** Connecting to the address of the push service is not allowed. `words` has the address and the reason. */
   | { readonly result: 'not-allowed'; readonly words: string };
 
@@ -50,7 +54,7 @@ export function readWebPushResult(result: WebPushResult, nowMs: number): Outcome
     case 'answered':
       return readWebPushAnswer(result.answer, nowMs);
     case 'not-answered':
-      return unansweredOutcome(result.reason);
+      return unansweredOutcome(result.reason, result.words);
     case 'not-allowed':
       return refused('address-not-allowed', result.words);
     default:

@@ -4,6 +4,8 @@ import { ChallengeServer } from '../../certificates/challenge-server.ts';
 import { validity } from '../../certificates/order-plan.ts';
 import type { Config } from '../../config/schema.ts';
 import type { TableMeter } from '../../observability/meter.ts';
+import type { ForwardProxy } from '../../outgoing/proxy/forward-proxy.ts';
+import { fetchByName } from '../../outgoing/proxy/proxied-fetch.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
@@ -16,6 +18,7 @@ export interface CertificatesPartOptions {
   readonly config: Config;
   readonly tlsFiles: TlsFiles;
   readonly database: Database;
+  readonly proxy: ForwardProxy | undefined;
   readonly meter: TableMeter;
   readonly log: Log;
 }
@@ -52,7 +55,7 @@ function fromFiles({ tlsFiles, meter }: CertificatesPartOptions): CertificatesPa
 }
 
 async function fromAuthority(
-  { config, database, meter, log }: CertificatesPartOptions,
+  { config, database, proxy, meter, log }: CertificatesPartOptions,
   acme: NonNullable<Config['tls']['acme']>,
 ): Promise<CertificatesPart> {
   await using parts = new AsyncDisposableStack();
@@ -65,7 +68,8 @@ async function fromAuthority(
     await Certificates.open({
       ...acme,
       store: new StoredCertificates(database),
-      send: (url, init) => fetch(url, { ...init, ...(ca !== undefined && { tls: { ca } }) }),
+      send: (url, init) =>
+        fetchByName(proxy, new URL(url), { ...init, ...(ca !== undefined && { tls: { ca } }) }),
       timers: systemTimers,
       random: Math.random,
       changed(changed) {

@@ -1,12 +1,14 @@
 import { LineRing } from '../../observability/line-ring.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import { openLog } from '../../observability/open-log.ts';
+import type { ForwardProxy } from '../../outgoing/proxy/forward-proxy.ts';
 import type { Resolver } from '../../outgoing/resolve.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { Readiness } from '../../transports/admin/readiness.ts';
 import { type AdminPart, openAdmin } from './admin/admin.ts';
 import type { BackgroundStart } from './background.ts';
+import { openForwardProxy } from './forward-proxy.ts';
 import { openResolver } from './resolver.ts';
 import { openStore } from './store/open-store.ts';
 import type { StoreHealth } from './store/store-health.ts';
@@ -21,6 +23,7 @@ export interface Foundation extends AsyncDisposable {
   readonly logLinesDropped: () => number;
   readonly meter: TableMeter;
   readonly resolver: Resolver;
+  readonly proxy: ForwardProxy | undefined;
   readonly readiness: Readiness;
   readonly database: Database;
   readonly health: StoreHealth;
@@ -51,6 +54,7 @@ export async function openFoundation({
   lowerPriority(log);
   const meter = new TableMeter();
   const resolver = openResolver(log);
+  const proxy = openForwardProxy(config, resolver, log);
   const readiness = new Readiness();
   const { database, health } = parts.use(
     await openStore({ url: config.store.url, tls: tlsFiles.store, readiness, log }),
@@ -64,6 +68,7 @@ export async function openFoundation({
     logLinesDropped: opened.droppedLines,
     meter,
     resolver,
+    proxy,
     readiness,
     database,
     health,

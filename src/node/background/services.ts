@@ -14,7 +14,7 @@ import { openWebhooks } from './webhooks.ts';
 
 export interface ServicesOptions
   extends Pick<BackgroundStart, 'config' | 'memory' | 'tlsFiles'>,
-    Pick<Foundation, 'database' | 'health' | 'readiness' | 'resolver' | 'meter' | 'log'> {
+    Pick<Foundation, 'database' | 'health' | 'readiness' | 'resolver' | 'proxy' | 'meter' | 'log'> {
   readonly realtime: RealtimeClient;
 }
 

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.ts';
+import type { ForwardProxy } from '../../outgoing/proxy/forward-proxy.ts';
 import { createSendRequest } from '../../outgoing/request.ts';
 import type { Resolver } from '../../outgoing/resolve.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -19,12 +20,13 @@ export interface OpenWebhooksOptions {
   readonly health: StoreHealth;
   readonly tenants: Pick<Tenants, 'apps' | 'instances'>;
   readonly resolver: Resolver;
+  readonly proxy: ForwardProxy | undefined;
   readonly log: Log;
 }
 
 /** Opens the webhooks of this server, and continues with what the store still holds. */
 export function openWebhooks(options: OpenWebhooksOptions): Promise<Webhooks> {
-  const { config, memory, database, health, tenants, resolver, log } = options;
+  const { config, memory, database, health, tenants, resolver, proxy, log } = options;
   const { apps, instances } = tenants;
   return Webhooks.open({
     outbox: new StoredOutbox(database),
@@ -36,6 +38,7 @@ export function openWebhooks(options: OpenWebhooksOptions): Promise<Webhooks> {
       ...config.webhooks,
       allowedBy: 'webhooks.allowPrivateAddresses',
       resolver,
+      proxy,
     }),
     log,
     charactersMax: memory.shares.webhookCharacters,

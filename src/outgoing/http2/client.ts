@@ -60,6 +60,11 @@ const REFUSALS_MAX = 5;
 
 /** Failed attempts to connect after which waiting requests fail. A single one may be chance. */
 const FAILURES_MAX = 2;
+const MAY_BE_CHANCE: ReadonlySet<UnprocessedWhy> = new Set([
+  'unreachable',
+  'proxy-unreachable',
+  'proxy-refused',
+]);
 
 /** A connection of the pool. */
 interface Pooled {
@@ -308,7 +313,7 @@ export class Http2Client implements AsyncDisposable {
     this.pause.onFailure(this.timers.now());
     // Other connections are open, so requests do go out.
     if (this.pool.length > 0) return;
-    if (this.pause.failures < FAILURES_MAX && failure.why === 'unreachable') return;
+    if (this.pause.failures < FAILURES_MAX && MAY_BE_CHANCE.has(failure.why)) return;
     this.report({ event: 'unreachable', why: failure.detail });
     this.failWaiting(failure);
   }

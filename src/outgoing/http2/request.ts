@@ -1,4 +1,5 @@
 import type { Sender } from '../../runtime/fairness/sender-queue.ts';
+import type { ProxyReason } from '../proxy/proxy-fault.ts';
 import type { HeaderField } from './hpack/header-field.ts';
 
 /** A POST request to an origin. */
@@ -27,6 +28,7 @@ export function fieldOf(fields: AnswerFields, name: string): string | undefined 
 export type UnprocessedWhy =
   /** No address of the origin could be connected to. */
   | 'unreachable'
+  | ProxyReason
   /** The address lookup refused the host. */
   | 'not-allowed'
   /** The peer speaks no HTTP/2. */

@@ -49,11 +49,16 @@ export function adviceOn({ platform, reason, words, device }: Given): Advice {
       advice: cause.advice ?? meaning.advice,
     };
   }
-  const quoted = words === '' || meaning.saysAll === true ? '' : `. The gateway said: "${words}"`;
+  const { why = 'the gateway gave a reason that this server does not know' } = meaning;
   return {
-    why: `${meaning.why ?? 'the gateway gave a reason that this server does not know'}${code}${quoted}`,
+    why: `${why}${code}${quotedWords(meaning, words)}`,
     advice: known === undefined ? documentation[platform] : meaning.advice,
   };
+}
+
+function quotedWords({ saysAll, hasDetails }: Partial<ReasonMeaning>, words: string): string {
+  if (words === '' || saysAll === true) return '';
+  return hasDetails === true ? `: ${words}` : `. The gateway said: "${words}"`;
 }
 
 /** Whether this server knows the meaning of a reason. */

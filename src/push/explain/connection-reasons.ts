@@ -6,6 +6,17 @@ const CHECK_NETWORK =
 /** Reasons of attempts without an answer from the gateway. The same for all platforms. */
 export const connectionReasons: ReasonMeanings = {
   unreachable: { why: 'this server could not connect to the gateway', advice: CHECK_NETWORK },
+  'proxy-unreachable': {
+    why: 'the proxy for outgoing requests did not answer',
+    advice: 'Check `outgoing.proxy`, and that this server reaches the proxy.',
+    hasDetails: true,
+  },
+  'proxy-refused': {
+    why: 'the proxy for outgoing requests did not connect this server to the gateway',
+    advice:
+      'Status 407: check user and password in `outgoing.proxy`. Status 403: allow CONNECT to the gateway in the proxy. Status 502, 503 or 504: the proxy could not reach the gateway, or look its name up.',
+    hasDetails: true,
+  },
   'not-allowed': {
     why: 'the host name of the gateway resolves to an address that is not allowed',
     advice: 'Check the DNS of this server.',

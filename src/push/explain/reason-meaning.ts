@@ -9,6 +9,8 @@ export interface ReasonMeaning {
   readonly removed?: Partial<ReasonMeaning>;
   /** Set if the text that comes with the reason adds nothing. */
   readonly saysAll?: true;
+  /** Set if that text is this server's own: the details of the cause. */
+  readonly hasDetails?: true;
   /** Set if that text is the code of another reason: the cause of this one. */
   readonly hasCause?: true;
 }

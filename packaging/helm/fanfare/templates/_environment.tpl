@@ -33,6 +33,7 @@ FANFARE_APP_KEY: {{ .Values.app.key | quote }}
   "FANFARE_ENGINE_URLS_FILE" .Values.engine.urlsSecret
   "FANFARE_ENGINE_SENTINELS_PASSWORD_FILE" .Values.engine.sentinelsPasswordSecret
   "FANFARE_STORE_URL_FILE" .Values.store.urlSecret
+  "FANFARE_OUTGOING_PROXY_FILE" .Values.outgoing.proxySecret
 -}}
 {{- range $variable, $secret := $all }}
 {{- if $secret.name }}

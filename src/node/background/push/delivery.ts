@@ -1,3 +1,4 @@
+import type { ForwardProxy } from '../../../outgoing/proxy/forward-proxy.ts';
 import type { Resolver } from '../../../outgoing/resolve.ts';
 import type { BacklogStore } from '../../../push/backlog-store.ts';
 import { deliveryLimits } from '../../../push/delivering/limits.ts';
@@ -32,6 +33,7 @@ export interface PushDeliveryOptions {
   readonly resolver: Resolver;
   /** Devices on their way to gateways. */
   readonly devicesMax: number;
+  readonly proxy: ForwardProxy | undefined;
   /** Makes the receiver of publish events. `instanceId` finds the id of an instance by its number. */
   readonly events: (
     instanceId: (instance: number) => string | undefined,
@@ -118,9 +120,10 @@ function openGateways({
   served,
   configured,
   resolver,
+  proxy,
   log,
 }: PushDeliveryOptions): InstanceGateways {
-  const gateways = new InstanceGateways(log, resolver);
+  const gateways = new InstanceGateways({ log, resolver, proxy });
   const faults = gateways.replace(served);
   const [fatal] = faults.filter(({ instance }) => configured.has(instance));
   if (fatal !== undefined) {

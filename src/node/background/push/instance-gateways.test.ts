@@ -19,10 +19,11 @@ beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'fanfare-gateways-'));
   const silent = () => undefined;
   const lookup = async () => ({ addresses: ['127.0.0.1'], keepMs: 0 });
-  gateways = new InstanceGateways(
-    { debug: silent, info: silent, warn: silent, error: silent },
-    new Resolver({ lookup, timers: systemTimers }),
-  );
+  gateways = new InstanceGateways({
+    log: { debug: silent, info: silent, warn: silent, error: silent },
+    resolver: new Resolver({ lookup, timers: systemTimers }),
+    proxy: undefined,
+  });
 });
 afterEach(async () => {
   await gateways[Symbol.asyncDispose]();

@@ -10,10 +10,11 @@ import { unusableGateway } from '../../../gateways/unusable-gateway.ts';
 import { Http1Slots } from '../../../gateways/web/http1-slots.ts';
 import { PushServices } from '../../../gateways/web/push-services.ts';
 import { WebGateway } from '../../../gateways/web/web-gateway.ts';
-import { createGuardedLookup } from '../../../outgoing/address-guard.ts';
+import { createGuardedLookup, type GuardOptions } from '../../../outgoing/address-guard.ts';
 import type { Http2Event } from '../../../outgoing/http2/client.ts';
 import type { FindAddresses } from '../../../outgoing/http2/connecting/addresses.ts';
-import { createSendRequest, type SendRequest } from '../../../outgoing/request.ts';
+import type { ForwardProxy } from '../../../outgoing/proxy/forward-proxy.ts';
+import { createSendRequest } from '../../../outgoing/request.ts';
 import type { Resolver } from '../../../outgoing/resolve.ts';
 import type { DeliveredInstance, DeliveredInstances } from '../../../push/delivering/ports.ts';
 import type { AnyGateway } from '../../../push/delivering/routes/prepared-publish.ts';
@@ -64,10 +65,15 @@ interface Learned {
   readonly projectRates: ProjectRates;
 }
 
+export interface InstanceGatewaysOptions {
+  readonly log: Log;
+  readonly resolver: Resolver;
+  readonly proxy: ForwardProxy | undefined;
+}
+
 /** The gateways of all instances of this server. */
 export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
-  private readonly log: Log;
-  private readonly resolver: Resolver;
+  private readonly options: InstanceGatewaysOptions;
   private readonly learned = newLearned();
   /** Shared by instances with the same certificates and address rules. */
   private readonly pushServices = new Map<string, PushServices>();
@@ -76,9 +82,8 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   private instances = new Map<number, DeliveredInstance>();
   private readonly closing = new Set<Promise<void>>();
 
-  constructor(log: Log, resolver: Resolver) {
-    this.log = log;
-    this.resolver = resolver;
+  constructor(options: InstanceGatewaysOptions) {
+    this.options = options;
   }
 
   byNumber(instance: number): DeliveredInstance | undefined {
@@ -238,7 +243,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     if (serviceAccount !== undefined && !mayGiveTokens(read.account.tokenUri, origin)) {
       throw new UnusableFile('fcm.serviceAccount', 'its token_uri is not at Google');
     }
-    const requestToken = this.sendTo(true, ca);
+    const requestToken = createSendRequest({ ...this.operatorsHosts(), ca });
     return {
       from: JSON.stringify([settings, json, ca]),
       open: () =>
@@ -274,8 +279,9 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     const name = JSON.stringify([allowPrivateAddresses, ca]);
     let services = this.pushServices.get(name);
     if (services === undefined) {
-      const send = this.sendTo(allowPrivateAddresses, ca);
-      const guard = { allowPrivateAddresses, allowedBy: ALLOWED_BY, resolver: this.resolver };
+      const { resolver, proxy } = this.options;
+      const guard = { allowPrivateAddresses, allowedBy: ALLOWED_BY, resolver, proxy };
+      const send = createSendRequest({ ...guard, ca });
       services = new PushServices({
         findAddresses: createGuardedLookup(guard, ownerOfPushService),
         sendOverHttp1: (request) =>
@@ -289,33 +295,31 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     return services;
   }
 
-  private sendTo(allowPrivateAddresses: boolean, ca: string | undefined): SendRequest {
-    const { resolver } = this;
-    return createSendRequest({
-      allowPrivateAddresses,
-      allowedBy: ALLOWED_BY,
-      resolver,
-      ...(ca === undefined ? {} : { ca }),
-    });
+  private findFor(instance: string): FindAddresses {
+    return createGuardedLookup(this.operatorsHosts(), () => ownerOf(instance));
   }
 
-  /** The operator chose these hosts, so private addresses are allowed: a proxy or a fake gateway may be there. */
-  private findFor(instance: string): FindAddresses {
-    const guard = { allowPrivateAddresses: true, resolver: this.resolver };
-    return createGuardedLookup(guard, () => ownerOf(instance));
+  /** The operator or a vendor chose these hosts, so private addresses are allowed: a fake gateway may be there. */
+  private operatorsHosts(): GuardOptions {
+    const { resolver, proxy } = this.options;
+    return { allowPrivateAddresses: true, resolver, proxy, passNames: true };
   }
 
   private logEvent(platform: Platform, where: string, event: Http2Event): void {
     switch (event.event) {
       case 'unreachable':
-        this.log.warn('Gateway unreachable', { platform, where, why: event.why });
+        this.options.log.warn('Gateway unreachable', { platform, where, why: event.why });
         return;
       case 'reached':
-        this.log.info('Gateway reachable again', { platform, where });
+        this.options.log.info('Gateway reachable again', { platform, where });
         return;
       case 'connection-leaving':
       case 'connection-ended':
-        this.log.debug('Connection to a gateway closed', { platform, where, why: event.why });
+        this.options.log.debug('Connection to a gateway closed', {
+          platform,
+          where,
+          why: event.why,
+        });
         return;
       default:
         event satisfies never;

@@ -1,5 +1,6 @@
 import type { Config } from '../../../config/schema.ts';
 import type { TableMeter } from '../../../observability/meter.ts';
+import type { ForwardProxy } from '../../../outgoing/proxy/forward-proxy.ts';
 import type { Resolver } from '../../../outgoing/resolve.ts';
 import { CompletionEvents } from '../../../push/delivering/completion-events.ts';
 import type { PipelineFigures } from '../../../push/delivering/pipeline.ts';
@@ -49,6 +50,7 @@ export interface PushPartOptions {
   readonly database: Database;
   readonly health: StoreHealth;
   readonly resolver: Resolver;
+  readonly proxy: ForwardProxy | undefined;
   readonly meter: TableMeter;
   readonly log: Log;
 }
@@ -177,7 +179,7 @@ function storeFaults(health: StoreHealth, log: Log): StoreFaults {
 }
 
 function openDelivery(options: PushPartOptions, shared: Shared): PushDelivery {
-  const { database, instances, taps, resolver, log } = options;
+  const { database, instances, taps, resolver, proxy, log } = options;
   const { publishes, backlog, stories, sink, live, storeFailed, rateLimitedLog } = shared;
   return openPushDelivery({
     live,
@@ -190,6 +192,7 @@ function openDelivery(options: PushPartOptions, shared: Shared): PushDelivery {
     storeFailed,
     resolver,
     devicesMax: options.memory.shares.pushDevices,
+    proxy,
     events: (instanceId) =>
       new CompletionEvents({
         publishes,

@@ -28,7 +28,7 @@ const ADDRESSES_MAX = 4;
 export class Connector {
   private readonly options: ConnectorOptions;
   private readonly host: string;
-  private readonly target: Omit<WireTarget, 'address' | 'timeoutMs'>;
+  private readonly target: Omit<WireTarget, 'address' | 'timeoutMs' | 'proxy'>;
   private attempts = 0;
 
   constructor(options: ConnectorOptions) {
@@ -60,13 +60,21 @@ export class Connector {
       if (leftMs <= 0 || !isWanted()) break;
       const opening = await openWire(
         // An address that does not answer leaves time for another.
-        { ...this.target, address, timeoutMs: Math.min(leftMs, timeoutMs / 2) },
+        {
+          ...this.target,
+          address,
+          timeoutMs: Math.min(leftMs, timeoutMs / 2),
+          proxy: found.proxy,
+        },
         attach,
       );
       if (opening.ok) return undefined;
       // "Speaks no HTTP/2" is more informative than that the next address is unreachable.
       if (failure.why === 'no-http2') continue;
-      failure = { why: opening.noHttp2 ? 'no-http2' : 'unreachable', detail: opening.why };
+      const why = opening.noHttp2 ? 'no-http2' : (opening.proxyReason ?? 'unreachable');
+      failure = { why, detail: opening.why };
+      // The proxy is the same for every address.
+      if (why === 'proxy-unreachable') break;
     }
     return failure;
   }

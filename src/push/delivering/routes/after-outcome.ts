@@ -85,14 +85,14 @@ export function afterOutcome(outcome: Outcome, attempt: Attempt): After {
     case 'accepted':
       return ACCEPTED;
     case 'try-again': {
-      const { reason, afterMs } = outcome;
+      const { reason, afterMs, words = '' } = outcome;
       const { wasAccepted, others, attempts, pause = attempt.lastPause } = attempt;
       const isEnough = attempts >= ATTEMPTS_OF_NEVER_ACCEPTED[others];
       if (!wasAccepted && (isEnough || (pause !== undefined && isHopeless(pause, attempt)))) {
-        return { what: 'failed', reason, words: '', pause: attempt.pause?.toStore };
+        return { what: 'failed', reason, words, pause: attempt.pause?.toStore };
       }
       return attempt.pause === undefined
-        ? tryAgain(attempt, reason, '', afterMs)
+        ? tryAgain(attempt, reason, words, afterMs)
         : afterFailureAlone(attempt.pause, attempt, reason);
     }
     case 'token-gone': {

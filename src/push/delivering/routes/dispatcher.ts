@@ -393,8 +393,7 @@ export class Dispatcher {
     const isTrusted = this.trusted.has(recipient);
     const isBelieved = isTrusted || route.circuit.believesUntrusted();
     if (isBelieved && isOfGateway(outcome)) {
-      const { reason } = outcome;
-      const words = outcome.result === 'not-authorised' ? outcome.words : '';
+      const { reason, words = '' } = outcome;
       this.options.last.refusal = { atMs: wallMs, reason, words };
     }
     const change = route.learn(ticket, { device: recipient.number, isTrusted }, outcome, nowMs);

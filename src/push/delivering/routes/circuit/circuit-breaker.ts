@@ -260,9 +260,8 @@ export class CircuitBreaker {
     outcome: Extract<Outcome, { readonly result: 'not-authorised' | 'try-again' }>,
     nowMs: number,
   ): CircuitChange {
-    const { reason } = outcome;
+    const { reason, words = '' } = outcome;
     const why = outcome.result === 'not-authorised' ? 'credential' : 'gateway';
-    const words = outcome.result === 'not-authorised' ? outcome.words : '';
     const askedMs =
       outcome.result === 'try-again' && outcome.scope !== 'device' ? (outcome.afterMs ?? 0) : 0;
     if (outcome.scope === 'connection') {
