@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the programs that tests start, if they are not there: two real browsers, PostgreSQL, Redis, openssl
+# Installs the programs that tests start, if they are not there: two real browsers, PostgreSQL, PgBouncer, Redis, openssl
 # for certificates, and PHP with Laravel. Given paths of tests, only what those start. Debian's packages are used where this may be done;
 # elsewhere it prints what to run.
 set -eu
@@ -34,6 +34,10 @@ if runs test/contracts test/cli test/cluster test/failure test/upgrade; then
 fi
 if runs test/contracts test/cluster test/failure; then
   has redis-server || missing="$missing redis-server"
+fi
+if runs test/failure; then
+  # Where root looks for programs.
+  has pgbouncer || [ -x /usr/sbin/pgbouncer ] || missing="$missing pgbouncer"
 fi
 if runs test/cli test/protocol/push; then
   has openssl || missing="$missing openssl"

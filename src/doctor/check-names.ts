@@ -49,7 +49,7 @@ export const redisCheckNames = [
 ] as const;
 
 /** What is checked of a store in PostgreSQL. */
-export const storeCheckNames = ['store', 'store-tls', 'store-rights'] as const;
+export const storeCheckNames = ['store', 'store-tls', 'store-rights', 'store-pooler'] as const;
 
 /** What all servers of a cluster must have in common, as far as one configuration shows it. */
 export const clusterCheckNames = ['admin-password'] as const;

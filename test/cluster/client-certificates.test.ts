@@ -131,6 +131,7 @@ describe('a server with certificates for Redis, its sentinels and PostgreSQL', (
     const examined = await fanfare(folder, ['doctor', '--redis', '--store', '--config', config]);
     expect(examined.stdout).toMatch(/redis-sentinels .*: 1 of 1 sentinels name a primary/);
     expect(examined.stdout).toMatch(/store-tls +TLSv1\.3, as \/CN=fanfare/);
+    expect(examined.stdout).toMatch(/store-pooler +no pooler is in between/);
     expect(examined.exitCode).toBe(0);
     const listed = await fanfare(folder, ['apps', 'list', '--config', config]);
     expect(listed.exitCode).toBe(0);

@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../../src/stores/database/faults.ts';
 import { migrations } from '../../src/stores/database/migrations.ts';
 import type { Batch } from '../../src/stores/database/write-queue.ts';
 import { type EmptyStore, newDatabases, sqliteFile } from '../../testing/databases/databases.ts';
-import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
+import { ODD_DEFAULTS, throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { testSeed } from '../../testing/long-run.ts';
 
 fc.configureGlobal({ seed: testSeed() });
@@ -233,6 +233,51 @@ describe('the database on PostgreSQL', () => {
     await using database = await openDatabase(store.url);
     await database.write((sql) => sql`ALTER TABLE migrations RENAME TO taken_away`);
     expect(await database.lost()).toBe('the tables are missing from the database');
+  });
+
+  it('has its own settings, whatever those of the role and the database are', async () => {
+    await using store = await throwAwayPostgres(ODD_DEFAULTS);
+    await using database = await openDatabase(store.url);
+    const settings = (sql: SQL) => sql`SELECT current_setting('transaction_isolation') AS isolation,
+      current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
+      current_setting('idle_in_transaction_session_timeout') AS idle`;
+    const own = { statement: '10s', lock: '0', idle: '15s' };
+    expect(await database.write(async (sql) => [...(await settings(sql))])).toEqual([
+      { ...own, isolation: 'read committed' },
+    ]);
+    expect([...(await settings(database.read))]).toMatchObject([own]);
+    expect(database.pooler).toBeUndefined();
+  });
+
+  it('names no statement any more once one was lost, as in a pooler that was put into transaction mode', async () => {
+    await using store = await throwAwayPostgres();
+    await using database = await openDatabase(store.url);
+    const losing = () =>
+      database.write(async (sql) => {
+        const ask = () => sql`SELECT what FROM revisions WHERE what = ${'apps'}`;
+        await ask();
+        await sql`DEALLOCATE ALL`;
+        return [...(await ask())];
+      });
+    await expect(losing()).rejects.toThrow('does not exist');
+    expect(await losing()).toEqual([{ what: 'apps' }]);
+    expect([...(await database.read`SELECT 1 AS one`)]).toEqual([{ one: 1 }]);
+  });
+
+  it.each([
+    [
+      'read-only',
+      { default_transaction_read_only: 'on' },
+      'the role or the database sets default_transaction_read_only = on',
+    ],
+    [
+      'without a schema',
+      { search_path: 'nowhere' },
+      'no schema of its search_path exists (nowhere), so tables have no place',
+    ],
+  ])('is refused by name if it is %s', async (_, defaults, why) => {
+    await using store = await throwAwayPostgres(defaults);
+    await expect(openDatabase(store.url)).rejects.toThrow(`cannot be opened: ${why}`);
   });
 
   it('must be encoded in UTF-8', async () => {

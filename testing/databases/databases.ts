@@ -2,7 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '../../src/stores/database/database.ts';
-import { migratedPostgres, throwAwayPostgres } from './postgres.ts';
+import { type PgBouncer, startPgBouncer } from './pgbouncer.ts';
+import { migratedPostgres, ODD_DEFAULTS, throwAwayPostgres } from './postgres.ts';
 
 /** A store for one test. Nothing of it remains when it is disposed of. */
 export interface EmptyStore extends AsyncDisposable {
@@ -14,17 +15,31 @@ interface DatabaseKind {
   make(): Promise<EmptyStore>;
 }
 
+/** Whether the environment variable `TEST_POOLER` puts a PgBouncer in transaction mode before PostgreSQL. */
+const IS_POOLED = process.env['TEST_POOLER'] !== undefined;
+
 /** The databases that a store can be kept in, with its tables. Every store is tested on each. */
 export const databases: readonly DatabaseKind[] = [
   { name: 'SQLite', make: migratedFile },
-  { name: 'PostgreSQL', make: migratedPostgres },
+  { name: 'PostgreSQL', make: () => perhapsPooled(migratedPostgres()) },
 ];
 
 /** The same, before any server has opened them: without tables. */
 export const newDatabases: readonly DatabaseKind[] = [
   { name: 'SQLite', make: async () => sqliteFile() },
-  { name: 'PostgreSQL', make: throwAwayPostgres },
+  { name: 'PostgreSQL', make: () => perhapsPooled(throwAwayPostgres(ODD_DEFAULTS)) },
 ];
+
+let pooler: Promise<PgBouncer> | undefined;
+
+async function perhapsPooled(making: Promise<EmptyStore>): Promise<EmptyStore> {
+  const store = await making;
+  if (!IS_POOLED) return store;
+  // All are in one cluster.
+  pooler ??= startPgBouncer(store.url, 'transaction');
+  const url = (await pooler).pooled(store.url);
+  return { url, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+}
 
 let migrated: Promise<Buffer> | undefined;
 

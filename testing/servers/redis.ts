@@ -157,7 +157,8 @@ async function startChild(port: number, command: readonly string[], folder: stri
   return child;
 }
 
-async function untilItAccepts(port: number, isOver: () => boolean): Promise<void> {
+/** Settles when a port of 127.0.0.1 accepts connections. */
+export async function untilItAccepts(port: number, isOver: () => boolean): Promise<void> {
   const startedAtMs = performance.now();
   while (!(await doesAccept(port))) {
     if (isOver() || performance.now() - startedAtMs > START_MAX_MS) {

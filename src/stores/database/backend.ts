@@ -1,11 +1,14 @@
 import type { SQL } from 'bun';
 import type { ClientTls } from '../../runtime/certificate.ts';
 import type { Dialect } from './dialect.ts';
+import type { Pooler } from './postgres-session.ts';
 import type { Begin } from './write-queue.ts';
 
 /** The differences between SQLite and PostgreSQL. */
 export interface Backend {
   readonly dialect: Dialect;
+  /** What was found at the start between this server and its database. */
+  readonly pooler: Pooler | undefined;
   /** Reads committed data. Get it for each use, because it may be replaced. */
   readonly read: SQL;
   readonly begin: Begin;

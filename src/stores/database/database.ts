@@ -9,6 +9,7 @@ import { isAway, StoreAway, StoreUnavailable } from './faults.ts';
 import { migrate } from './migrations.ts';
 import { openPostgres } from './postgres.ts';
 import { whyUnreached } from './postgres-reach.ts';
+import type { Pooler } from './postgres-session.ts';
 import { openSqlite } from './sqlite.ts';
 import type { WriteOwner } from './waiting-changes.ts';
 import { type Change, WriteQueue } from './write-queue.ts';
@@ -16,6 +17,8 @@ import { type Change, WriteQueue } from './write-queue.ts';
 /** The store's database. */
 export class Database implements AsyncDisposable {
   readonly dialect: Dialect;
+  /** What was found at the start between this server and its database. */
+  readonly pooler: Pooler | undefined;
   private readonly backend: Backend;
   /** Called with the owner of each change that is refused because too many wait. */
   onRefused: (owner: WriteOwner) => void = () => undefined;
@@ -25,6 +28,7 @@ export class Database implements AsyncDisposable {
     const { begin, commitsAtOnce } = backend;
     this.backend = backend;
     this.dialect = backend.dialect;
+    this.pooler = backend.pooler;
     this.queue = new WriteQueue({
       begin,
       commitsAtOnce,

@@ -2,13 +2,16 @@ import type { ClientTls } from '../../runtime/certificate.ts';
 import { shownStore } from './database.ts';
 import { openPostgres } from './postgres.ts';
 import { whyUnreached } from './postgres-reach.ts';
+import type { Pooler } from './postgres-session.ts';
 
 type Result =
   | { readonly result: 'ok'; readonly detail: string }
   | { readonly result: 'warning' | 'failed'; readonly detail: string; readonly advice: string };
 
 /** The result of one check. */
-export type StoreFinding = Result & { readonly name: 'store' | 'store-tls' | 'store-rights' };
+export type StoreFinding = Result & {
+  readonly name: 'store' | 'store-tls' | 'store-rights' | 'store-pooler';
+};
 
 export interface ExaminedStore {
   readonly url: string;
@@ -21,7 +24,7 @@ interface Facts {
   readonly protocol: string | null;
   readonly subject: string | null;
   readonly may_create: boolean;
-  readonly is_read_only: string;
+  readonly pooler: Pooler | undefined;
 }
 
 /** Connects to PostgreSQL as a server does. Changes nothing there. */
@@ -38,19 +41,19 @@ export async function* examinePostgres({ url, tls }: ExaminedStore): AsyncGenera
   yield { name: 'store', result: 'ok', detail: `PostgreSQL ${facts.version} answers` };
   yield { name: 'store-tls', ...judgeTls(facts, url) };
   yield { name: 'store-rights', ...judgeRights(facts) };
+  yield { name: 'store-pooler', ...judgePooler(facts) };
 }
 
 async function factsOf(url: string, tls: ClientTls): Promise<Facts> {
   const backend = await openPostgres(url, { tls });
   try {
-    const rows: Facts[] = await backend.read`
+    const rows: Omit<Facts, 'pooler'>[] = await backend.read`
       SELECT current_setting('server_version') AS version, s.ssl, s.version AS protocol,
-        s.client_dn AS subject, has_schema_privilege(current_schema(), 'CREATE') AS may_create,
-        current_setting('transaction_read_only') AS is_read_only
+        s.client_dn AS subject, has_schema_privilege(current_schema(), 'CREATE') AS may_create
       FROM pg_stat_ssl s WHERE s.pid = pg_backend_pid()`;
     const [facts] = rows;
     if (facts === undefined) throw new Error('it does not show the state of its own connection');
-    return facts;
+    return { ...facts, pooler: backend.pooler };
   } finally {
     await backend.close();
   }
@@ -74,14 +77,7 @@ function isHere(url: string): boolean {
   return /^(?:localhost|127\..*|\[::1\]|)$/.test(new URL(url).hostname);
 }
 
-function judgeRights({ may_create: mayCreate, is_read_only: isReadOnly }: Facts): Result {
-  if (isReadOnly === 'on') {
-    return {
-      result: 'failed',
-      detail: 'the database takes no changes: it is a standby, or set to read only',
-      advice: 'Give the address of the primary.',
-    };
-  }
+function judgeRights({ may_create: mayCreate }: Facts): Result {
   if (!mayCreate) {
     return {
       result: 'failed',
@@ -90,4 +86,16 @@ function judgeRights({ may_create: mayCreate, is_read_only: isReadOnly }: Facts)
     };
   }
   return { result: 'ok', detail: 'the user may create tables' };
+}
+
+function judgePooler({ pooler }: Facts): Result {
+  if (pooler === undefined) return { result: 'ok', detail: 'no pooler is in between' };
+  const detail = `a pooler in ${pooler.mode} mode is in between`;
+  if (pooler.limitsReads) return { result: 'ok', detail };
+  return {
+    result: 'warning',
+    detail: `${detail}, and PostgreSQL does not limit the time of reads`,
+    advice:
+      'ALTER ROLE fanfare SET statement_timeout = 10000: the pooler does not pass on that setting.',
+  };
 }

@@ -30,7 +30,7 @@ const RETRY_STATES = [
 export function isStatementFault(error: unknown): boolean {
   if (error instanceof SQL.SQLiteError) return error.code.startsWith('SQLITE_CONSTRAINT');
   if (error instanceof SQL.PostgresError) {
-    return STATEMENT_CLASSES.includes(String(error.errno ?? '').slice(0, 2));
+    return STATEMENT_CLASSES.includes(sqlState(error).slice(0, 2));
   }
   // Thrown by the change itself.
   return !(error instanceof SQL.SQLError);
@@ -38,7 +38,7 @@ export function isStatementFault(error: unknown): boolean {
 
 /** Whether the same change may succeed if it is repeated at once. */
 export function isPassing(error: unknown): boolean {
-  return error instanceof SQL.PostgresError && RETRY_STATES.includes(String(error.errno ?? ''));
+  return RETRY_STATES.includes(sqlState(error));
 }
 
 /**
@@ -50,10 +50,8 @@ const AWAY_STATES = ['08', '25006', '28', '3D', '42501', '53', '55P03', '57P', '
 /** Whether PostgreSQL cannot be used at the moment, for a reason that may pass without a change here. */
 export function isAway(error: unknown): boolean {
   if (error instanceof SQL.SQLiteError) return false;
-  if (error instanceof SQL.PostgresError && error.errno !== undefined) {
-    const state = String(error.errno);
-    return AWAY_STATES.some((start) => state.startsWith(start));
-  }
+  const state = sqlState(error);
+  if (state !== '') return AWAY_STATES.some((start) => state.startsWith(start));
   if (error instanceof SQL.SQLError) return true;
   // Of the connection, like those of OpenSSL about a certificate. Others are about an argument of ours.
   const code = errorCode(error);
@@ -68,6 +66,11 @@ export function isDamage(error: unknown): boolean {
 /** Whether an error is about the store, and not a bug of this program. */
 export function isStoreFault(error: unknown): boolean {
   return error instanceof SQL.SQLError || error instanceof StoreBusy;
+}
+
+/** The SQLSTATE that PostgreSQL, or a pooler before it, gave an error; empty if it gave none. */
+export function sqlState(error: unknown): string {
+  return error instanceof SQL.PostgresError ? String(error.errno ?? '') : '';
 }
 
 /**
@@ -91,9 +94,19 @@ const meanings: readonly (readonly [string, string])[] = [
   ['25006', 'the store is read-only'],
   // After 15 s in the middle of a change.
   ['25P03', 'this server did not run for a while, and the database ended its connection'],
+  ['25P04', 'the database ends changes that take long (transaction_timeout)'],
+  ['26000', 'a pooler in transaction mode lost a statement of this server'],
+  ['42P05', 'a pooler in transaction mode lost a statement of this server'],
   ['42501', 'the database does not allow it'],
-  // Only this program may change its tables.
-  ['42', 'the tables in the database are missing or were changed'],
+  // Only this program may change its tables: undefined table, column, object, constraint.
+  ['42P01', 'the tables in the database are missing or were changed'],
+  ['42703', 'the tables in the database are missing or were changed'],
+  ['42704', 'the tables in the database are missing or were changed'],
+  ['42P10', 'the tables in the database are missing or were changed'],
+  ['42804', 'the tables in the database are missing or were changed'],
+  ['42883', 'the database lacks a function that this server needs'],
+  ['42', 'the database does not understand a statement of this server'],
+  ['3F', 'the database has no schema of its search_path'],
   ['3D', 'the database does not exist'],
   ['28', 'the database rejects the user or the password'],
   ['55P03', 'another process holds the store locked'],
@@ -101,6 +114,7 @@ const meanings: readonly (readonly [string, string])[] = [
   ['57P03', 'the database is starting or stopping'],
   ['57P', 'the database cannot be reached'],
   ['58', 'the disk cannot be read or written'],
+  ['08P01', 'the database or a pooler before it refuses how this server talks to it'],
   ['08', 'the database cannot be reached'],
   ['XX001', 'the store is damaged'],
   ['XX002', 'the store is damaged'],
@@ -124,6 +138,6 @@ export function plainFault(error: unknown): string {
 
 function codeOf(error: InstanceType<typeof SQL.SQLError>): string {
   // For PostgreSQL's errors, `code` is always the same.
-  if (error instanceof SQL.PostgresError) return String(error.errno ?? error.code);
+  if (error instanceof SQL.PostgresError) return sqlState(error) || error.code;
   return error instanceof SQL.SQLiteError ? error.code : error.name;
 }

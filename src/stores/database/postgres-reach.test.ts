@@ -20,7 +20,18 @@ it('names the server whose certificate is for another name', async () => {
   );
 });
 
+it('names the address where something else than PostgreSQL answers, or nothing', async () => {
+  const silent = failed('Connection timeout after 5s', 'ERR_POSTGRES_CONNECTION_TIMEOUT');
+  expect(await whyUnreached(URL_WITH_TLS, NO_CLIENT_TLS, silent)).toBe(
+    'Connection timeout after 5s: nothing at db.example:5432 answers as PostgreSQL does. Check store.url',
+  );
+  const other = failed('Failed to read data', 'ERR_POSTGRES_UNEXPECTED_MESSAGE');
+  expect(await whyUnreached(URL_WITH_TLS, NO_CLIENT_TLS, other)).toBe(
+    'Failed to read data: db.example:5432 is not PostgreSQL. Check store.url',
+  );
+});
+
 it('leaves other errors as they are', async () => {
-  const error = failed('Connection timeout', 'ERR_POSTGRES_CONNECTION_TIMEOUT');
-  expect(await whyUnreached(URL_WITH_TLS, NO_CLIENT_TLS, error)).toBe('Connection timeout');
+  const error = failed('Syntax error', 'ERR_POSTGRES_SYNTAX_ERROR');
+  expect(await whyUnreached(URL_WITH_TLS, NO_CLIENT_TLS, error)).toBe('Syntax error');
 });

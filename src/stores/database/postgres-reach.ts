@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
-import { SQL } from 'bun';
 import type { ClientTls } from '../../runtime/certificate.ts';
 import { tlsRefusal } from '../../runtime/certificate-refusal.ts';
 import { errorCode, messageOf } from '../../runtime/error-code.ts';
 import { urlHost } from '../../runtime/listen-host.ts';
+import { sqlState } from './faults.ts';
 
 /** How long a connection of our own may take. */
 const PROBE_MS = 5_000;
@@ -32,14 +32,19 @@ function refusedWords(error: unknown, at: string): string | undefined {
   if (code === 'ERR_POSTGRES_TLS_NOT_AVAILABLE') {
     return `${at} does not offer TLS: turn it on there (ssl = on), or remove sslmode from store.url`;
   }
+  if (code === 'ERR_POSTGRES_CONNECTION_TIMEOUT') {
+    return `${message}: nothing at ${at} answers as PostgreSQL does. Check store.url`;
+  }
+  if (code === 'ERR_POSTGRES_UNEXPECTED_MESSAGE') {
+    return `${message}: ${at} is not PostgreSQL. Check store.url`;
+  }
   if (code === 'ERR_POSTGRES_CONNECTION_FAILED') {
     return `${message}: ${at} has ended it. Is that PostgreSQL? Check store.url`;
   }
-  if (!(error instanceof SQL.PostgresError)) return undefined;
   if (/valid client certificate/.test(message)) {
     return `${message}: set store.tls.certFile and store.tls.keyFile`;
   }
-  const state = String(error.errno ?? '');
+  const state = sqlState(error);
   const [, repair] = repairs.find(([start]) => state.startsWith(start)) ?? [];
   return repair === undefined ? undefined : `${message} (${state}). ${repair}`;
 }
@@ -48,6 +53,8 @@ const repairs: readonly (readonly [string, string])[] = [
   ['28P01', 'Check the user and the password in store.url'],
   ['28', 'Check the user in store.url, its certificate (store.tls.certFile), and pg_hba.conf'],
   ['3D000', 'Create the database, or check its name in store.url'],
+  ['53300', 'Raise max_connections there: a server uses up to 10'],
+  ['57P03', 'It becomes usable by itself'],
   ['42501', 'GRANT the user of store.url what it lacks: it must own its tables'],
 ];
 

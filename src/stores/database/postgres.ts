@@ -3,7 +3,18 @@ import type { ClientTls } from '../../runtime/certificate.ts';
 import { ENCODING_RULE, isReadableAddress } from '../../runtime/login-encoding.ts';
 import { withoutTlsFiles } from '../../runtime/postgres-url.ts';
 import type { Backend } from './backend.ts';
-import { StoreSilent, StoreUnavailable } from './faults.ts';
+import { StoreSilent, StoreUnavailable, sqlState } from './faults.ts';
+import {
+  DIRECT,
+  type Examined,
+  examine,
+  FORGETS_STATEMENTS,
+  inTime,
+  type Manner,
+  refusesSettings,
+  type TimeLimit,
+} from './postgres-session.ts';
+import type { Begin } from './write-queue.ts';
 
 /** Connections of one server, for concurrent commits and for reads. */
 const CONNECTIONS = 10;
@@ -11,6 +22,9 @@ const COMMITS_AT_ONCE = 4;
 
 /** Seconds to wait for a connection. */
 const CONNECT_SECONDS = 5;
+
+/** Changes lock the rows that they read. A role may have another default, in which they would conflict instead. */
+const ISOLATION = 'ISOLATION LEVEL READ COMMITTED';
 
 /** Milliseconds after which the database cancels a statement. */
 const STATEMENT_TIMEOUT_MS = 10_000;
@@ -36,36 +50,51 @@ export async function openPostgres(
     throw new StoreUnavailable(`store.url: not a valid address; ${ENCODING_RULE}`);
   }
   let tls = tlsAtStart;
-  const open = () => connect(url, { tls, answerTimeoutMs });
-  let sql = open();
+  const limit = {
+    timeoutMs: answerTimeoutMs,
+    otherwise: `The database has not answered in ${answerTimeoutMs} ms`,
+  };
+  const open = (manner: Manner) => connect(url, { manner, tls, answerTimeoutMs });
+  const first = await openExamined(open, limit);
+  const { pooler } = first;
+  let { manner, sql } = first;
   const ask = async <T>(question: (asked: SQL) => Promise<T>): Promise<T> => {
     const asked = sql;
     try {
-      return await inTime(question(asked), answerTimeoutMs);
+      return await inTime(question(asked), limit);
     } catch (error) {
-      if (error instanceof StoreSilent && sql === asked) {
+      // A pooler was put between, or gives each transaction another connection now.
+      const hasForgotten = FORGETS_STATEMENTS.includes(sqlState(error)) && manner.namesStatements;
+      if ((error instanceof StoreSilent || hasForgotten) && sql === asked) {
+        if (hasForgotten) manner = { ...manner, namesStatements: false };
         // If the other machine has failed, old connections would otherwise wait forever.
-        sql = open();
+        sql = open(manner);
         await asked.close({ timeout: 0 });
       }
       throw error;
     }
   };
-  try {
-    await ask(requireUnicode);
-  } catch (error) {
-    await sql.close({ timeout: 0 });
-    throw error;
-  }
+  /** Begins a transaction with our settings, whatever those of the role and the database are. */
+  const begin =
+    (asked: SQL): Begin =>
+    (work) =>
+      asked.begin(ISOLATION, async (transaction) => {
+        if (!manner.sendsSettings)
+          await transaction.unsafe(setLocally(settingsOf(answerTimeoutMs)));
+        return await work(transaction);
+      });
   return {
     dialect: 'postgres',
+    pooler,
     get read() {
       return sql;
     },
-    begin: (work) => ask((asked) => asked.begin(work)),
+    begin: (work) => ask((asked) => begin(asked)(work)),
     beginUnhurried: (work) =>
-      sql.begin(async (transaction) => {
-        await transaction`SET LOCAL statement_timeout = 0`;
+      begin(sql)(async (transaction) => {
+        // The last one is new in PostgreSQL 17.
+        await transaction.unsafe(`SELECT set_config(name, '0', true) FROM pg_settings
+          WHERE name IN ('statement_timeout', 'transaction_timeout')`);
         return await work(transaction);
       }),
     commitsAtOnce: COMMITS_AT_ONCE,
@@ -86,7 +115,7 @@ export async function openPostgres(
       if (Bun.deepEquals(changed, tls)) return;
       tls = changed;
       const before = sql;
-      sql = open();
+      sql = open(manner);
       // Its statements and transactions still end. It must not reject: nobody waits for it.
       before.close({ timeout: ANSWER_TIMEOUT_MS / 1000 }).catch(() => undefined);
     },
@@ -94,15 +123,50 @@ export async function openPostgres(
   };
 }
 
-/** Other encodings lack characters of texts of apps, users and devices. */
-async function requireUnicode(sql: SQL): Promise<void> {
-  const rows: { server_encoding: string }[] = await sql`SHOW server_encoding`;
-  const encoding = rows[0]?.server_encoding;
-  if (encoding === 'UTF8') return;
-  throw new Error(`its encoding is ${encoding}, but must be UTF8`);
+/** Opens connections in the manner that works, after what is at the other end was examined. */
+async function openExamined(
+  open: (manner: Manner) => SQL,
+  limit: TimeLimit,
+): Promise<Examined & { readonly sql: SQL }> {
+  for (let manner = DIRECT; ; ) {
+    const sql = open(manner);
+    try {
+      const asked = examine(sql, { manner, statementMs: STATEMENT_TIMEOUT_MS });
+      const found = await inTime(asked, limit);
+      if (Bun.deepEquals(found.manner, manner)) return { ...found, sql };
+      await sql.close({ timeout: 0 });
+      return { ...found, sql: open(found.manner) };
+    } catch (error) {
+      await sql.close({ timeout: 0 });
+      if (!manner.sendsSettings || !refusesSettings(error)) throw error;
+      manner = { ...manner, sendsSettings: false };
+    }
+  }
 }
 
-function connect(url: string, { tls, answerTimeoutMs }: Required<PostgresOptions>): SQL {
+/** What our statements rely on. Times are milliseconds. */
+function settingsOf(answerTimeoutMs: number): Readonly<Record<string, number>> {
+  return {
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    // If a machine has failed, its locks would block other servers until TCP notices, after hours.
+    idle_in_transaction_session_timeout: answerTimeoutMs,
+    // The time limit of statements includes the wait for locks.
+    lock_timeout: 0,
+  };
+}
+
+/** Statements that make settings for the rest of a transaction. */
+function setLocally(settings: Readonly<Record<string, number>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `SET LOCAL ${name} = ${value};`)
+    .join(' ');
+}
+
+interface ConnectOptions extends Required<PostgresOptions> {
+  readonly manner: Manner;
+}
+
+function connect(url: string, { manner, tls, answerTimeoutMs }: ConnectOptions): SQL {
   const { ca, certificate } = tls;
   const files = { ...(ca === undefined ? {} : { ca }), ...certificate };
   return new SQL(withoutTlsFiles(url), {
@@ -110,25 +174,10 @@ function connect(url: string, { tls, answerTimeoutMs }: Required<PostgresOptions
     ...(Object.keys(files).length === 0 ? {} : { tls: files }),
     max: CONNECTIONS,
     connectionTimeout: CONNECT_SECONDS,
+    prepare: manner.namesStatements,
     connection: {
       application_name: 'fanfare',
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      // If a machine has failed, its locks would block other servers until TCP notices, after hours.
-      idle_in_transaction_session_timeout: answerTimeoutMs,
+      ...(manner.sendsSettings && settingsOf(answerTimeoutMs)),
     },
   });
-}
-
-/** Rejects with `StoreSilent` after a timeout: an unreachable database may never answer. */
-async function inTime<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => late.reject(new StoreSilent(`The database has not answered in ${timeoutMs} ms`)),
-    timeoutMs,
-  );
-  try {
-    return await Promise.race([promise, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -52,6 +52,7 @@ export async function openSqlite(url: string, file: string): Promise<Backend> {
   const opened = inMemory ? undefined : fileIdentity(file);
   return {
     dialect: 'sqlite',
+    pooler: undefined,
     read: reader,
     begin,
     beginUnhurried: begin,

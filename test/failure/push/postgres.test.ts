@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
+import { NO_CLIENT_TLS } from '../../../src/runtime/certificate.ts';
+import { openDatabase } from '../../../src/stores/database/database.ts';
+import { examinePostgres } from '../../../src/stores/database/examine.ts';
 import {
   markedPublish,
   newMarker,
@@ -7,12 +10,13 @@ import {
   PushRequests,
   requestPush,
 } from '../../../testing/clients/push-requests.ts';
+import { startPgBouncer } from '../../../testing/databases/pgbouncer.ts';
 import { ownPostgres, throwAwayPostgres } from '../../../testing/databases/postgres.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { instanceSettings, pushSettings } from '../../../testing/servers/push-server.ts';
 import { fanfare } from '../../cli/run-fanfare.ts';
-import { becomes } from '../store-trouble.ts';
+import { becomes, chat } from '../store-trouble.ts';
 import {
   acceptSome,
   allRequests,
@@ -105,6 +109,53 @@ describe('the push side of a server whose PostgreSQL', () => {
     },
     LONG_MS,
   );
+});
+
+describe('a server behind PgBouncer', () => {
+  it.concurrent.each(['session', 'transaction'] as const)(
+    'in %s mode starts, says so, and serves; and goes on when that restarts under load',
+    async (mode) => {
+      await using store = await throwAwayPostgres();
+      await using bouncer = await startPgBouncer(store.url, mode);
+      await using server = await startPush({ store: { url: bouncer.pooled(store.url) } });
+      const line = await server.logged(/PostgreSQL is reached through a pooler/);
+      expect(JSON.parse(line)).toMatchObject({ level: 'info', mode });
+      const examined = { url: bouncer.pooled(store.url), tls: NO_CLIENT_TLS };
+      const findings = await Array.fromAsync(examinePostgres(examined));
+      expect(findings.at(-1)).toMatchObject({
+        name: 'store-pooler',
+        detail: expect.stringContaining(`a pooler in ${mode} mode is in between`),
+      });
+      const accepted = await acceptSome(server);
+      await using talk = await chat(server);
+      const backends = startBackends(server);
+      await backends.receive(200, 200);
+      await bouncer.restart();
+      await talk.say();
+      await backends.receive(200, 200);
+      const answers = await backends.stop();
+
+      await expectKept(server, accepted);
+      const kept = await publishesIn(store.url);
+      const wrong = [...answers].filter(([marker, { status, publishId }]) => {
+        const ids = kept.get(marker) ?? [];
+        return status === 200 ? ids.join() !== publishId : ids.length > 1;
+      });
+      expect(wrong).toEqual([]);
+      expect(await becomes(server, /^200/, talk.say)).toBe('200 ready\n');
+      const warned = server.output.stderr.split('\n').filter((one) => one.includes('"warn"'));
+      expect(warned.join()).toContain('ALTER ROLE');
+    },
+    LONG_MS,
+  );
+
+  it.concurrent('in statement mode does not start', async () => {
+    await using store = await throwAwayPostgres();
+    await using bouncer = await startPgBouncer(store.url, 'statement');
+    await expect(openDatabase(bouncer.pooled(store.url))).rejects.toThrow(
+      /cannot be opened: transaction blocks not allowed in statement pooling mode$/,
+    );
+  });
 });
 
 describe('two servers on one PostgreSQL', () => {

@@ -32,10 +32,20 @@ export async function openStore({
   const database = parts.use(
     await waitForStore(() => openDatabase(url, tls), { log, timers: monotonicTimers }),
   );
+  reportPooler(database, log);
   await database.check();
   const health = parts.use(
     new StoreHealth({ database, lock, readiness, log, timers: systemTimers }),
   );
   const running = parts.move();
   return { database, health, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+function reportPooler({ pooler }: Database, log: Log): void {
+  if (pooler === undefined) return;
+  log.info('PostgreSQL is reached through a pooler', { mode: pooler.mode });
+  if (pooler.limitsReads) return;
+  log.warn('PostgreSQL does not limit the time of reads', {
+    why: 'the pooler does not pass on statement_timeout: ALTER ROLE fanfare SET statement_timeout = 10000',
+  });
 }
