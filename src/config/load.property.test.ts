@@ -94,7 +94,7 @@ describe('loading returns a result and never throws, whatever the file holds', (
     ['any.yaml', '['.repeat(100_000)],
     ['any.toml', `channels = ${'['.repeat(100_000)}`],
     ['any.yaml', 'channels: &loop\n  apps: [*loop]\n  keys: *loop\n'],
-    ['any.yaml', `{${Array.from({ length: 50_000 }, (_, index) => `x${index}: 1`).join(', ')}}`],
+    ['any.yaml', `{${Array.from({ length: 10_000 }, (_, index) => `x${index}: 1`).join(', ')}}`],
   ])('deep, looped or long: %s', (file, text) => {
     const loaded = loadText(file, text);
 

@@ -330,8 +330,9 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
   private live(except: readonly number[]): readonly KeptPublish[] {
     return this.publishes
       .unfinished()
-      .filter(({ publish: { instance } }) => this.devices.has(instance))
-      .filter(({ publish: { instance } }) => !except.includes(instance));
+      .filter(
+        ({ publish: { instance } }) => this.devices.has(instance) && !except.includes(instance),
+      );
   }
 
   private pages(): readonly KeptPage[] {

@@ -53,9 +53,10 @@ interface Tombstone {
 
 /** Devices in memory: for tests, and as the simplest implementation of the contract. */
 export class MemoryDevices implements DeviceStore {
-  private readonly instances = new Set<number>();
+  /** The devices of each instance, in device order. */
+  private readonly instances = new Map<number, Set<KeptDevice>>();
   private readonly devices = new Map<DeviceId, KeptDevice>();
-  private readonly idByNumber = new Map<number, DeviceId>();
+  private readonly numbered = new Map<number, KeptDevice>();
   private readonly tombstones = new Map<DeviceId, Tombstone>();
   /** Called when a device has another token. */
   onNewToken: (device: number, nowMs: number) => void = () => undefined;
@@ -64,7 +65,7 @@ export class MemoryDevices implements DeviceStore {
 
   newInstance(): number {
     this.instancesMade += 1;
-    this.instances.add(this.instancesMade);
+    this.instances.set(this.instancesMade, new Set());
     return this.instancesMade;
   }
 
@@ -74,46 +75,39 @@ export class MemoryDevices implements DeviceStore {
 
   /** Records that a gateway has accepted this token. The device may have another one by now. */
   accept(number: number, token: string, nowMs: number): void {
-    const id = this.idByNumber.get(number);
-    if (id !== undefined) this.acceptById(id, token, nowMs);
+    const device = this.numbered.get(number);
+    if (device?.token.token === token) device.acceptedAtMs ??= nowMs;
   }
 
   byNumber(instance: number, number: number): KeptDevice | undefined {
-    const id = this.idByNumber.get(number);
-    const device = id === undefined ? undefined : this.devices.get(id);
-    // An id that was registered again has another number.
-    return device?.number === number && device.instance === instance ? device : undefined;
+    const device = this.numbered.get(number);
+    return device?.instance === instance ? device : undefined;
   }
 
   acceptById(id: DeviceId, token: string, nowMs: number): void {
     const device = this.devices.get(id);
-    if (device?.token.token === token) device.acceptedAtMs ??= nowMs;
+    if (device !== undefined) this.accept(device.number, token, nowMs);
   }
 
   /** Keeps a pause, if the device still has the token and no longer pause. */
   pause(number: number, { token, ...pause }: NewDevicePause): void {
-    for (const device of this.devices.values()) {
-      if (device.number !== number || device.token.token !== token) continue;
-      if (pause.untilMs > (device.pause?.untilMs ?? 0)) device.pause = pause;
-    }
+    const device = this.numbered.get(number);
+    if (device?.token.token !== token) return;
+    if (pause.untilMs > (device.pause?.untilMs ?? 0)) device.pause = pause;
   }
 
   endPause(number: number): void {
-    for (const device of this.devices.values()) {
-      if (device.number === number) device.pause = undefined;
-    }
+    const device = this.numbered.get(number);
+    if (device !== undefined) device.pause = undefined;
   }
 
   /** Deletes a device that still has this token and was not seen since, and stores the reason. */
   prune(dead: Extract<DeviceResult, { readonly what: 'pruned' }>, nowMs: number): void {
     const { reason, words } = dead;
-    for (const [id, device] of this.devices) {
-      const { number, token, seenAtMs } = device;
-      if (number !== dead.device || token.token !== dead.token || seenAtMs > dead.seenAtMs)
-        continue;
-      this.devices.delete(id);
-      this.tombstones.set(id, { device, atMs: nowMs, reason, words });
-    }
+    const device = this.numbered.get(dead.device);
+    if (device?.token.token !== dead.token || device.seenAtMs > dead.seenAtMs) return;
+    this.remove(device);
+    this.tombstones.set(device.registered.id, { device, atMs: nowMs, reason, words });
   }
 
   pruned(instance: number, id: DeviceId): Tombstone | undefined {
@@ -123,22 +117,23 @@ export class MemoryDevices implements DeviceStore {
 
   /** Loses an instance with its devices. */
   lose(instance: number): void {
+    for (const device of this.of(instance)) this.remove(device);
     this.instances.delete(instance);
-    for (const { registered } of this.of(instance)) this.devices.delete(registered.id);
   }
 
   /** An instance's devices, in device order. */
   of(instance: number): readonly KeptDevice[] {
-    return [...this.devices.values()].filter((device) => device.instance === instance);
+    return [...this.held(instance)];
   }
 
   counts(instance: number): InstanceCounts {
-    const devices = this.of(instance);
-    return {
-      devices: devices.length,
-      accepted: devices.filter(({ acceptedAtMs }) => acceptedAtMs !== undefined).length,
-      interests: devices.reduce((sum, { interests }) => sum + interests.size, 0),
-    };
+    const devices = this.held(instance);
+    let [accepted, interests] = [0, 0];
+    for (const device of devices) {
+      if (device.acceptedAtMs !== undefined) accepted++;
+      interests += device.interests.size;
+    }
+    return { devices: devices.size, accepted, interests };
   }
 
   async register({
@@ -149,11 +144,11 @@ export class MemoryDevices implements DeviceStore {
   }: NewRegistration): Promise<Registered | 'full'> {
     this.requireInstance(instance);
     if (devicesMax > 0) {
-      const devices = this.of(instance);
-      const isNew = !devices.some(({ token }) => token.identity === device.identity);
-      if (isNew && devices.length >= devicesMax) return 'full';
+      const isNew =
+        this.first(instance, ({ identity }) => identity === device.identity) === undefined;
+      if (isNew && this.held(instance).size >= devicesMax) return 'full';
     }
-    const known = this.of(instance).find(({ token }) => token.token === device.token);
+    const known = this.first(instance, ({ token }) => token === device.token);
     if (known !== undefined) {
       const { id, platform, bundleId } = known.registered;
       known.registered = { ...device, id, platform };
@@ -164,8 +159,7 @@ export class MemoryDevices implements DeviceStore {
     }
     this.removeHolders(instance, device.identity);
     this.devicesMade += 1;
-    this.idByNumber.set(this.devicesMade, device.id);
-    this.devices.set(device.id, {
+    const kept: KeptDevice = {
       number: this.devicesMade,
       instance,
       registered: device,
@@ -177,7 +171,12 @@ export class MemoryDevices implements DeviceStore {
       seenAtMs: nowMs,
       acceptedAtMs: undefined,
       pause: undefined,
-    });
+    };
+    const before = this.devices.get(device.id);
+    if (before !== undefined) this.remove(before);
+    this.devices.set(device.id, kept);
+    this.numbered.set(kept.number, kept);
+    this.held(instance).add(kept);
     return { id: device.id, interests: [], isNew: true };
   }
 
@@ -189,7 +188,8 @@ export class MemoryDevices implements DeviceStore {
   }
 
   async delete(key: DeviceKey): Promise<void> {
-    if (this.find(key) !== undefined) this.devices.delete(key.id);
+    const device = this.find(key);
+    if (device !== undefined) this.remove(device);
   }
 
   async setMetadata(change: MetadataChange): Promise<boolean> {
@@ -226,7 +226,7 @@ export class MemoryDevices implements DeviceStore {
         .sort((a, b) => a.seenAtMs - b.seenAtMs || a.number - b.number);
       const surplus = others.slice(0, Math.max(0, others.length + 1 - max));
       if (surplus.length > 0 && !replaceOldest) return 'full';
-      for (const { registered } of surplus) this.devices.delete(registered.id);
+      for (const device of surplus) this.remove(device);
     }
     device.userId = userId;
     device.seenAtMs = nowMs;
@@ -288,7 +288,7 @@ export class MemoryDevices implements DeviceStore {
   async deleteUser(instance: number, userId: string): Promise<number> {
     this.requireInstance(instance);
     const devices = this.of(instance).filter((device) => device.userId === userId);
-    for (const { registered } of devices) this.devices.delete(registered.id);
+    for (const device of devices) this.remove(device);
     return devices.length;
   }
 
@@ -304,11 +304,27 @@ export class MemoryDevices implements DeviceStore {
   }
 
   private removeHolders(instance: number, identity: string, except?: KeptDevice): void {
-    for (const device of this.devices.values()) {
-      if (device.instance !== instance || device === except) continue;
-      if (device.token.identity !== identity) continue;
-      this.devices.delete(device.registered.id);
+    for (const device of this.held(instance)) {
+      if (device !== except && device.token.identity === identity) this.remove(device);
     }
+  }
+
+  private held(instance: number): Set<KeptDevice> {
+    return this.instances.get(instance) ?? new Set();
+  }
+
+  private first(
+    instance: number,
+    isMeant: (token: DeviceToken) => boolean,
+  ): KeptDevice | undefined {
+    for (const device of this.held(instance)) if (isMeant(device.token)) return device;
+    return undefined;
+  }
+
+  private remove(device: KeptDevice): void {
+    this.devices.delete(device.registered.id);
+    this.numbered.delete(device.number);
+    this.held(device.instance).delete(device);
   }
 }
 

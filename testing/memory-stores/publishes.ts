@@ -71,6 +71,8 @@ export interface KeptPublish {
 export class MemoryPublishes implements PublishStore {
   private readonly devices: MemoryDevices;
   private readonly publishes = new Map<PublishId, KeptPublish>();
+  /** The publish with number 1 is the first one. */
+  private readonly numbered: KeptPublish[] = [];
   private readonly keys = new Map<string, NewPublish>();
   private lost = false;
 
@@ -80,17 +82,18 @@ export class MemoryPublishes implements PublishStore {
 
   lose(): void {
     this.publishes.clear();
+    this.numbered.length = 0;
     this.keys.clear();
     this.lost = true;
   }
 
   /** In the order in which they were accepted. */
   all(): readonly KeptPublish[] {
-    return [...this.publishes.values()];
+    return this.numbered;
   }
 
   byNumber(number: number): KeptPublish | undefined {
-    return this.all().find((kept) => kept.number === number);
+    return this.numbered[number - 1];
   }
 
   /** The publishes whose work may still be claimed. */
@@ -116,8 +119,8 @@ export class MemoryPublishes implements PublishStore {
       this.keys.set(name, publish);
     }
     const dueAtMs = publish.sendAtMs ?? createdAtMs;
-    this.publishes.set(publish.id, {
-      number: this.publishes.size + 1,
+    const kept: KeptPublish = {
+      number: this.numbered.length + 1,
       publish,
       dueAtMs,
       reports: new Map(),
@@ -125,7 +128,9 @@ export class MemoryPublishes implements PublishStore {
       pages: [],
       users: new Map(),
       over: undefined,
-    });
+    };
+    this.publishes.set(publish.id, kept);
+    this.numbered.push(kept);
     const isRoomScarce = pendingBytesMax > 0 && bytes >= pendingBytesMax * GIVE_WAY_FROM;
     return { result: 'accepted', id: publish.id, ...(isRoomScarce ? { isRoomScarce } : {}) };
   }
