@@ -74,21 +74,25 @@ const BARE_LINKS = `[...document.querySelectorAll('a')].filter((link) => {
   return textDecorationLine !== 'underline' && block.textContent.trim() !== link.textContent.trim();
 }).map((link) => 'only its colour shows the link: ' + link.parentElement.outerHTML)`;
 
-/** Rules that depend on colours, and on where things stand. */
-const COLOURS = ['color-contrast'];
-const PLACES = ['target-size', 'scrollable-region-focusable', ...COLOURS];
+/** Rules that depend on the colours, and on where things stand. */
+const LOOK_RULES = ['color-contrast', 'target-size', 'scrollable-region-focusable'];
 
-/** What is checked in each colour and width: all rules once, and again what may differ. All rules take seconds. */
+/** What is checked in each look: all rules once, and what may differ in the other colours and width. All rules take seconds. */
 const LOOKS = [
   { width: 1280, colorScheme: 'light', rules: undefined },
-  { width: 1280, colorScheme: 'dark', rules: COLOURS },
-  { width: 390, colorScheme: 'light', rules: PLACES },
+  { width: 390, colorScheme: 'dark', rules: LOOK_RULES },
+] as const;
+
+/** The other looks, in a long run. */
+const MORE_LOOKS = [
+  { width: 1280, colorScheme: 'dark', rules: undefined },
+  { width: 390, colorScheme: 'light', rules: undefined },
 ] as const;
 
 /** What is wrong with a page in the widths and colours that it may have: what axe finds, scrolling sideways, no first line. */
 export async function lookFaults(page: Page): Promise<readonly string[]> {
   const faults: string[] = [];
-  for (const { width, colorScheme, rules } of LOOKS) {
+  for (const { width, colorScheme, rules } of isLong ? [...LOOKS, ...MORE_LOOKS] : LOOKS) {
     await page.setViewportSize({ width, height: 844 });
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     const found = await axe(page, isLong ? undefined : rules);

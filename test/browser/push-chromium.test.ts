@@ -4,7 +4,7 @@ import { startAutopush } from '../../testing/browsers/autopush.ts';
 import { type BeamsSite, startBeamsSite } from '../../testing/browsers/beams-page.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { type PushServer, startPushServer } from '../../testing/servers/push-server.ts';
-import { startChromium } from './chromium.ts';
+import { startWholeChromium } from './chromium.ts';
 import {
   allowPush,
   clickNotification,
@@ -29,7 +29,7 @@ beforeAll(async () => {
   site = parts.use(startBeamsSite(service));
   const autopush = parts.use(await startAutopush());
   const browser = parts.use(
-    await startChromium(async (context) => {
+    await startWholeChromium(async (context) => {
       subscriptions = await allowPush(context, autopush);
     }),
   );

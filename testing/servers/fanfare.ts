@@ -68,7 +68,7 @@ export function commandOf(program?: string): readonly string[] {
     : [process.execPath, program ?? PROGRAM];
 }
 
-/** The settings of the runtime by which `bin/fanfare` starts a server. The binary sets them itself. */
+/** The settings of the runtime by which `bin/fanfare` starts a server. Without them the binary sets them and starts itself again, which takes a fifth of its CPU time. */
 const RUNTIME: Readonly<Record<string, string>> = Object.fromEntries(
   Array.from(
     readFileSync(join(import.meta.dir, '../../bin/fanfare'), 'utf8').matchAll(
@@ -253,7 +253,7 @@ export async function spawnFanfare(
   const command = commandOf(program);
   return await spawnProgram([...limited, ...command, ...args], directory, {
     ...COMMAND_IN_HINTS,
-    ...(command[0] === process.execPath && RUNTIME),
+    ...RUNTIME,
     ...threadsIn(THREADS),
     ...environment,
   });

@@ -8,7 +8,7 @@ import { type Autopush, startAutopush } from '../../../testing/browsers/autopush
 import { admin } from '../../../testing/clients/admin-api.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
-import { type Chromium, startChromium } from '../chromium.ts';
+import { type Chromium, startWholeChromium } from '../chromium.ts';
 import { lookFaults, openDashboard, PASSWORD } from '../dashboard-page.ts';
 import { allowPush, clickNotification, deliverPush } from '../push-in-chromium.ts';
 
@@ -44,7 +44,7 @@ beforeAll(async () => {
   parts.use(server);
   parts.use(autopush);
   browser = parts.use(
-    await startChromium(async (context) => void (await allowPush(context, autopush))),
+    await startWholeChromium(async (context) => void (await allowPush(context, autopush))),
   );
 });
 afterAll(async () => {
