@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../config/schema.ts';
 import type { Subject } from '../doctor/examination.ts';
-import type { Finding } from '../doctor/finding.ts';
+import { type Finding, failed, notChecked, ok } from '../doctor/finding.ts';
 import type { Check } from '../doctor/report.ts';
 import type { ExamineOptions } from '../engines/redis/examine.ts';
+import type { FoundServers } from '../node/background/cluster/find-servers.ts';
 import { readRedisTls, readStoreTls } from '../node/tls-files.ts';
 import { messageOf } from '../runtime/error-code.ts';
 import { sqliteFileOf } from '../stores/database/database.ts';
@@ -101,6 +102,8 @@ export async function doctor(invocation: Invocation): Promise<ExitCode> {
     if (cluster !== undefined) {
       const { examineRedis } = await import('../engines/redis/examine.ts');
       for await (const finding of examineRedis(cluster)) report.add(finding.name, finding);
+      if (report.firstFailed === undefined)
+        report.add('servers', await judgeServers(config, given));
       report.add('admin-password', judgePassword(config.admin.password));
     }
     if (store !== undefined) {
@@ -141,6 +144,34 @@ function storeOf(config: Config): ExaminedStore {
   }
   return { url: config.store.url, tls: readStoreTls(config) };
 }
+
+/** Whether the servers that run on this Redis are of the installation that the configuration describes. */
+async function judgeServers(config: Config, given: Arguments): Promise<Finding> {
+  const { findServers } = await import('../node/background/cluster/find-servers.ts');
+  let found: FoundServers;
+  try {
+    found = await findServers(config, timeoutOf(given) * 1000);
+  } catch (error) {
+    return notChecked(messageOf(error));
+  }
+  const { names, strangers, silent, isOwnKnown } = found;
+  if (names.length === 0) return ok('no server runs here at the moment');
+  const run = names.length === 1 ? `1 server runs here` : `${names.length} servers run here`;
+  if (strangers.length > 0) {
+    const named = strangers.slice(0, NAMED_MAX).map(({ name, why }) => `${name} (${why})`);
+    return failed(
+      `${run}; ${strangers.length} of another installation: ${named.join(', ')}`,
+      'Events and members of apps with the same id reach each other. Give this installation an engine.keyPrefix or a database of Redis of its own.',
+    );
+  }
+  if (!isOwnKnown)
+    return notChecked(`${run}, but the store of the configuration does not say whose`);
+  const older = silent === 0 ? '' : `; ${silent} of an older release do not say whose`;
+  return ok(`${run}, of this installation${older}: ${names.slice(0, NAMED_MAX).join(', ')}`);
+}
+
+/** Servers that a line names. */
+const NAMED_MAX = 10;
 
 function judgePassword(password: string | null): Finding {
   return password === null

@@ -52,7 +52,7 @@ export const redisCheckNames = [
 export const storeCheckNames = ['store', 'store-tls', 'store-rights', 'store-pooler'] as const;
 
 /** What all servers of a cluster must have in common, as far as one configuration shows it. */
-export const clusterCheckNames = ['admin-password'] as const;
+export const clusterCheckNames = ['servers', 'admin-password'] as const;
 
 export type CheckName =
   | (typeof checkNames)[number]

@@ -21,6 +21,8 @@ export interface Backend {
   waitBriefly(): Promise<void>;
   /** Why the store is no longer the one that was opened; `undefined` if it is. */
   lost(): Promise<string | undefined>;
+  /** Tells this database from all others, also from its copies; `undefined`: unknown, or a file. */
+  identity(): Promise<string | undefined>;
   /** Sets what the next connections to PostgreSQL use for TLS. Those that are open are replaced. */
   useTls(tls: ClientTls): void;
   close(): Promise<void>;

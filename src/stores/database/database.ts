@@ -66,6 +66,11 @@ export class Database implements AsyncDisposable {
     return this.backend.lost();
   }
 
+  /** Tells this database from all others, also from its copies; `undefined`: unknown, or a file. */
+  identity(): Promise<string | undefined> {
+    return this.backend.identity();
+  }
+
   /** Sets what the next connections use for TLS. */
   useTls(tls: ClientTls): void {
     this.backend.useTls(tls);

@@ -111,6 +111,7 @@ export async function openPostgres(
       );
       return rows[0]?.found ? undefined : 'the tables are missing from the database';
     },
+    identity: () => ask(identityOf),
     useTls(changed) {
       if (Bun.deepEquals(changed, tls)) return;
       tls = changed;
@@ -142,6 +143,15 @@ async function openExamined(
       manner = { ...manner, sendsSettings: false };
     }
   }
+}
+
+/** That of the cluster, its database and our tables: a copy by pg_dump has the contents, but not these. */
+async function identityOf(sql: SQL): Promise<string | undefined> {
+  const rows: { identity: string | null }[] = await sql`
+    SELECT (SELECT system_identifier FROM pg_control_system()) || ' ' || oid || ' '
+      || to_regclass('migrations')::oid AS identity
+    FROM pg_database WHERE datname = current_database()`;
+  return rows[0]?.identity ?? undefined;
 }
 
 /** What our statements rely on. Times are milliseconds. */

@@ -58,6 +58,7 @@ export async function openSqlite(url: string, file: string): Promise<Backend> {
     beginUnhurried: begin,
     commitsAtOnce: 1,
     check: () => quickCheck(writer, url),
+    identity: async () => undefined,
     useTls: () => undefined,
     async waitBriefly() {
       await writer.unsafe(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_RUNNING_MS}`);

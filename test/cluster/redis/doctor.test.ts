@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from '../../../src/cli/run.ts';
-import { redisCheckNames as allNames } from '../../../src/doctor/check-names.ts';
+import { redisCheckNames as allNames, clusterCheckNames } from '../../../src/doctor/check-names.ts';
 import type { Check } from '../../../src/doctor/report.ts';
 import { freePort } from '../../../testing/servers/free-port.ts';
 import { startRedis, startSentinel } from '../../../testing/servers/redis.ts';
@@ -43,7 +43,7 @@ it('examines each Redis server, and reports that nothing is wrong', async () => 
   expect(checks.map(({ name }) => name)).toEqual([
     ...redisCheckNames,
     ...redisCheckNames,
-    'admin-password',
+    ...clusterCheckNames,
   ]);
   expect(checks[0]?.detail).toMatch(
     new RegExp(`^127\\.0\\.0\\.1:${one.port}: (Redis|Valkey) [\\d.]+ answers in [\\d.]+ ms$`),

@@ -18,6 +18,7 @@ import type {
 import type { ProblemGroup } from '../../../channels/problems/problem-book.ts';
 import type { Clock } from '../../../runtime/ports.ts';
 import { type ConnectionList, listConnections } from './connection-list.ts';
+import type { Installation } from './installation.ts';
 import {
   type EndpointOfCluster,
   mergeConditions,
@@ -30,6 +31,7 @@ import {
 } from './merge.ts';
 import type { Answers, OtherServers } from './other-servers.ts';
 import type { ClusterQuestion, ConnectionsOfServer, EndpointOfServer } from './questions.ts';
+import type { Stranger } from './strangers.ts';
 
 /** What this server knows about itself. */
 export interface LocalServer {
@@ -44,6 +46,10 @@ export interface LocalServer {
   /** `unknown`: the list that the position belongs to no longer exists. */
   connections(filter: ConnectionFilter): Promise<ConnectionsOfServer | 'unknown'>;
   connection(appId: string, socketId: string): Promise<ConnectionDetails | undefined>;
+  /** Notes what another server belongs to, and returns what this one does. */
+  meet(node: string, said: unknown): Promise<Installation | undefined>;
+  /** Servers of other installations. */
+  strangers(): readonly Stranger[];
   /** Ends a connection; `false` if there is none. */
   end(appId: string, socketId: string): Promise<boolean>;
 }
@@ -106,8 +112,11 @@ export class Cluster {
     const answers = asked?.answers.map((one) => ({ ...one, answer: one.answer.conditions })) ?? [];
     return {
       ...own,
-      checked: own.checked + (others === undefined ? 0 : 1),
-      conditions: mergeConditions([{ node, answer: [...own.conditions, ...silent] }, ...answers]),
+      checked: own.checked + (others === undefined ? 0 : 2),
+      conditions: mergeConditions([
+        { node, answer: [...own.conditions, ...silent, ...this.foreign()] },
+        ...answers,
+      ]),
       servers: this.servers(asked),
     };
   }
@@ -240,6 +249,23 @@ export class Cluster {
     }));
   }
 
+  /** The conditions that report servers of other installations. */
+  private foreign(): readonly Condition[] {
+    const { local, others } = this.options;
+    const running = new Set(others?.list().map(({ name }) => name));
+    return local
+      .strangers()
+      .filter(({ node }) => running.has(node))
+      .map(({ node, why, sinceMs }) => ({
+        id: 'other-installation',
+        level: 'bad',
+        text: `The server ${node} is of another installation, but uses the same Redis under the same names: ${why}.`,
+        advice:
+          'Events and members of apps with the same id reach each other. Give one installation an `engine.keyPrefix` or a database of Redis of its own. `fanfare doctor --redis` names its servers.',
+        sinceMs,
+      }));
+  }
+
   private servers(asked: { readonly away: readonly string[] } | undefined): readonly AskedServer[] {
     const { node, others } = this.options;
     const away = new Set(asked?.away);
@@ -251,10 +277,14 @@ export class Cluster {
 }
 
 /** Answers a question from another server. */
-export async function answerFor(local: LocalServer, question: ClusterQuestion): Promise<unknown> {
+export async function answerFor(
+  local: LocalServer,
+  question: ClusterQuestion,
+  node: string,
+): Promise<unknown> {
   switch (question.what) {
     case 'here':
-      return true;
+      return { installation: await local.meet(node, question.installation) };
     case 'report':
       return await local.report();
     case 'conditions':

@@ -1,6 +1,7 @@
 import type { SaidByGateway, ServerFacts } from '../../../admin/monitoring/monitoring.ts';
 import { type Platform, platforms } from '../../../push/model/device.ts';
 import { redactedUrl } from '../../../runtime/logging/redact.ts';
+import type { Log } from '../../../runtime/ports.ts';
 import { systemTimers } from '../../../runtime/system-timers.ts';
 import type { Readiness } from '../../../transports/admin/readiness.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
@@ -8,7 +9,9 @@ import type { RealtimeClient } from '../../link/realtime-client.ts';
 import type { Monitor } from '../monitoring/monitor.ts';
 import { answerFor, Cluster, type LocalServer } from './cluster.ts';
 import { inspectingLoops } from './inspecting.ts';
+import type { Installation } from './installation.ts';
 import { OtherServers } from './other-servers.ts';
+import { Strangers } from './strangers.ts';
 
 /** The limit of webhook addresses in an answer to another server. */
 const ENDPOINTS_MAX = 1_000;
@@ -23,6 +26,9 @@ export interface OpenClusterOptions {
   readonly readiness: Readiness;
   readonly webhooks: Pick<Webhooks, 'endpoints'>;
   readonly log: LocalServer['log'];
+  /** Finds out what this server belongs to. */
+  readonly installation: () => Promise<Installation | undefined>;
+  readonly warn: Log['warn'];
   /** The latest outcome of the gateway of an instance on this server. */
   readonly saidLast: (instanceId: string, platform: Platform) => SaidByGateway;
 }
@@ -39,7 +45,13 @@ export interface ClusterPart {
 export function openCluster(options: OpenClusterOptions): ClusterPart {
   const { facts, realtime } = options;
   const { name: node, engine, store } = facts();
-  const local = localServer(options);
+  const strangers: Strangers = new Strangers({
+    own: options.installation,
+    ask: async (name) => installationIn(await others?.askOne(name, { what: 'here' })),
+    timers: systemTimers,
+    log: { warn: options.warn },
+  });
+  const local = localServer(options, strangers);
   const others =
     engine === 'redis'
       ? new OtherServers({
@@ -47,7 +59,7 @@ export function openCluster(options: OpenClusterOptions): ClusterPart {
           timers: systemTimers,
           // One loop represents this server.
           send: (to, text) => realtime.ask({ what: 'notify-servers', to, text }),
-          answer: (question) => answerFor(local, question),
+          answer: (question, from) => answerFor(local, question, from),
         })
       : undefined;
   return {
@@ -61,22 +73,46 @@ export function openCluster(options: OpenClusterOptions): ClusterPart {
     receive: (from, text) => others?.receive(from, text) === true,
     begin() {
       // From then on the servers know each other, so a failed one is noticed.
-      void others?.ask({ what: 'here' });
+      if (others !== undefined) void introduce(others, strangers, options.installation);
     },
   };
 }
 
-function localServer({
-  facts,
-  realtime,
-  monitor,
-  readiness,
-  webhooks,
-  log,
-  saidLast,
-}: OpenClusterOptions): LocalServer {
+/** Tells the other servers what this one belongs to, and learns the same of them. */
+async function introduce(
+  others: OtherServers,
+  strangers: Strangers,
+  installation: OpenClusterOptions['installation'],
+): Promise<void> {
+  const { answers } = await others.ask({ what: 'here', installation: await installation() });
+  for (const { node, answer } of answers) await strangers.meet(node, installationIn(answer));
+}
+
+function installationIn(answer: unknown): unknown {
+  return Object(answer).installation;
+}
+
+function localServer(
+  {
+    facts,
+    realtime,
+    monitor,
+    readiness,
+    webhooks,
+    log,
+    installation,
+    saidLast,
+  }: OpenClusterOptions,
+  strangers: Strangers,
+): LocalServer {
   return {
     ...inspectingLoops(realtime),
+    async meet(node, said) {
+      // Not awaited: the asking server waits for the answer.
+      void strangers.meet(node, said);
+      return await installation();
+    },
+    strangers: () => strangers.list(),
     async report() {
       const report = await monitor.report();
       const { version, startedAtMs, engine } = facts();

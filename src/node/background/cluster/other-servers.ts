@@ -13,7 +13,7 @@ export interface OtherServersOptions {
    */
   readonly send: (to: string | undefined, text: string) => Promise<number | undefined>;
   /** Answers a question from another server. */
-  readonly answer: (question: ClusterQuestion) => Promise<unknown>;
+  readonly answer: (question: ClusterQuestion, node: string) => Promise<unknown>;
 }
 
 /** What the other servers have answered, and the names of those that did not. */
@@ -184,13 +184,13 @@ export class OtherServers {
   /** Answers a question. Sends `null` if there is no answer. */
   private async reply(
     from: string,
-    { number, question }: Extract<ServerMessage, { type: 'ask' }>,
+    { number, question, node }: Extract<ReceivedMessage, { type: 'ask' }>,
   ): Promise<void> {
     if (this.answering >= ANSWERED_MAX) return;
     this.answering++;
     let answer: unknown = null;
     try {
-      answer = (await this.options.answer(question)) ?? null;
+      answer = (await this.options.answer(question, node)) ?? null;
       if (JSON.stringify(answer).length > ANSWER_MAX) answer = null;
     } catch {
       // The asking server shows that the answer is missing, and this server has a condition for the cause.

@@ -13,6 +13,7 @@ import type {
 import type { ProblemGroup } from '../../../channels/problems/problem-book.ts';
 import type { EndpointHealth } from '../../../webhooks/sending/endpoint-health.ts';
 import type { WaitingFor } from '../../../webhooks/webhooks.ts';
+import type { Installation } from './installation.ts';
 
 /** A part of one server's connections. `next` is where the list continues; `undefined` at the end. */
 export interface ConnectionsOfServer {
@@ -25,8 +26,11 @@ export type EndpointOfServer = Omit<EndpointHealth, 'lastAnswer'> & WaitingFor;
 
 /** The questions that servers of a cluster ask each other, with their answers, as JSON. */
 export interface ClusterQuestions {
-  /** The heartbeat question. */
-  here: { ask: Record<never, never>; answer: true };
+  /** The heartbeat question. Older releases say nothing of their installation, and answer `true`. */
+  here: {
+    ask: { readonly installation?: Installation | undefined };
+    answer: true | { readonly installation?: Installation | undefined };
+  };
   report: { ask: Record<never, never>; answer: NodeReport };
   conditions: { ask: Record<never, never>; answer: Checked };
   figures: { ask: { readonly sinceMs: number }; answer: KeptFigures };

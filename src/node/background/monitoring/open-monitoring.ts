@@ -6,6 +6,7 @@ import type { ListenerAddress } from '../../link/messages.ts';
 import type { RealtimeClient } from '../../link/realtime-client.ts';
 import { serverName } from '../../server-name.ts';
 import type { BackgroundStart } from '../background.ts';
+import { ownInstallation } from '../cluster/installation.ts';
 import { type ClusterPart, type OpenClusterOptions, openCluster } from '../cluster/open-cluster.ts';
 import type { Foundation } from '../foundation.ts';
 import { LogReading } from '../log/log-reading.ts';
@@ -17,7 +18,7 @@ import { serverFacts } from './server-facts.ts';
 export interface MonitoringOptions
   extends Pick<BackgroundStart, 'config' | 'memory' | 'tlsFiles'>,
     Pick<Foundation, 'ring' | 'logLinesDropped' | 'meter' | 'resolver'>,
-    Pick<Foundation, 'readiness' | 'admin' | 'log'>,
+    Pick<Foundation, 'readiness' | 'admin' | 'log' | 'database'>,
     Pick<Services, 'tenants' | 'webhooks' | 'usage' | 'push'> {
   readonly realtime: RealtimeClient;
 }
@@ -53,6 +54,8 @@ export function openMonitoring(options: MonitoringOptions): MonitoringPart {
     readiness,
     webhooks,
     log: (query) => serverLog.list(query),
+    installation: () => ownInstallation(options.database, options.tenants.apps.directory.all()),
+    warn: (text, fields) => log.warn(text, fields),
     saidLast: lastOutcomesOf(options),
   });
   const { cluster } = servers;
