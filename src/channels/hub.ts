@@ -2,7 +2,7 @@ import type { RateLimitedLog } from '../runtime/logging/rate-limited-log.ts';
 import type { Clock, Log } from '../runtime/ports.ts';
 import type { WebhookEvents } from './lifecycle/webhook-events.ts';
 import type { AskedConnections } from './live/asked-connections.ts';
-import type { Audience, Authority, Meter } from './ports.ts';
+import type { Audience, Authority, Meter, Turns } from './ports.ts';
 import type { ProblemBook } from './problems/problem-book.ts';
 import type { RuleEventSink } from './push-rules/push-rule.ts';
 import type { LocalChannels } from './subscribing/local-channels.ts';
@@ -42,4 +42,6 @@ export interface Hub {
   readonly members: MemberSessions;
   /** The connections of this loop that owe an answer to an ask. */
   readonly asked: AskedConnections;
+  /** Delays events of backends while this turn of the loop has published enough. `undefined`: nothing bounds it. */
+  readonly turns?: Turns | undefined;
 }

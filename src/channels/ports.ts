@@ -261,3 +261,9 @@ export type CoreCounter =
 export interface Meter {
   count(counter: CoreCounter, by?: number, label?: string): void;
 }
+
+/** What one turn of the loop may publish. */
+export interface Turns {
+  /** Runs something: now, or in a later turn, in the order of the calls. */
+  continue<T>(run: () => MaybePromise<T>): MaybePromise<T>;
+}

@@ -6,7 +6,7 @@ import { after, type MaybePromise, undoIfFailed } from './maybe-promise.ts';
 import type { Publication } from './ports.ts';
 import { eventMessage } from './wire.ts';
 
-type PublishingHub = Pick<Hub, 'authority' | 'meter' | 'ruleEvents'>;
+type PublishingHub = Pick<Hub, 'authority' | 'meter' | 'ruleEvents' | 'turns'>;
 
 /**
  * Sends an event to all subscribers of its channel, and stores it for a cache channel. With an engine in memory this
@@ -52,7 +52,8 @@ function send(
   { app, channel, name, data, idempotencyKey, ask: question }: ChannelEvent,
   publication: Publication,
 ): MaybePromise<EventId | undefined> {
-  const sent = ask('publish', () => hub.authority.publish(publication));
+  const publishNow = () => ask('publish', () => hub.authority.publish(publication));
+  const sent = hub.turns === undefined ? publishNow() : hub.turns.continue(publishNow);
   // An event of a live publish already has its own notifications.
   if (app.pushRules.length === 0 || question !== undefined) return sent;
   return after(sent, (id) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'bun:test';
+import { eventually } from '../../testing/eventually.ts';
 import { announcedLength, BodyIntake, BodyRefusal, type BodySettings } from './body-intake.ts';
 
 const SETTINGS: BodySettings = {
@@ -36,6 +37,41 @@ const read = async (intake: BodyIntake, request: Request, owner: string) =>
 
 const problemOf = (read: Uint8Array | BodyRefusal) =>
   read instanceof BodyRefusal ? read.problem : `${read.length} bytes`;
+
+describe('a body whose request may not begin yet', () => {
+  const waiting: (() => void)[] = [];
+  const turns = { isOpen: false, begin: (_: string, run: () => void) => void waiting.push(run) };
+  const sent = async (intake: BodyIntake, owner: string, bytes: number) => {
+    const { request, arrive, end } = upload(bytes);
+    arrive(bytes);
+    end();
+    return problemOf(await read(intake, request, owner));
+  };
+  const arrived = (count: number) =>
+    eventually(
+      () => waiting.length,
+      (length) => length === count,
+    );
+
+  it('counts as unfinished, is never too slow, and gives way to other apps', async () => {
+    const clock = { nowMs: 0, now: () => clock.nowMs };
+    const intake = new BodyIntake(SETTINGS, clock, turns);
+    const first = sent(intake, 'loud', 900);
+    const second = sent(intake, 'loud', 900);
+    await arrived(2);
+    expect(intake.reservedBytes).toBe(1800);
+    clock.nowMs = 1_000_000;
+    intake.check();
+    expect(intake.reservedBytes).toBe(1800);
+    const other = sent(intake, 'quiet', 800);
+    await arrived(3);
+    expect(intake.reservedBytes).toBe(1700);
+    expect(await second).toBe('overloaded');
+    for (const run of waiting) run();
+    expect([await first, await other]).toEqual(['900 bytes', '800 bytes']);
+    expect(intake.reservedBytes).toBe(0);
+  });
+});
 
 describe('a body', () => {
   it('is read whole, in whatever pieces it comes', async () => {

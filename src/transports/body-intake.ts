@@ -48,13 +48,21 @@ export interface ReadOptions {
   readonly owner: string;
 }
 
-/** A body that has not arrived in full. */
+/** When a request may begin to publish. */
+export interface RequestTurns {
+  readonly isOpen: boolean;
+  /** Runs something of an owner in a later turn. */
+  begin(owner: string, run: () => void): void;
+}
+
+/** A body that has not arrived in full, or whose request may not begin yet. */
 interface Unfinished {
   readonly owner: string;
   readonly startedAtMs: number;
   /** The announced length; if none was announced, what has arrived. */
   bytes: number;
   isOver: boolean;
+  hasArrived: boolean;
   readonly refuse: (refusal: BodyRefusal) => void;
 }
 
@@ -74,6 +82,7 @@ const NOTHING = new Uint8Array(0);
 export class BodyIntake {
   private readonly settings: BodySettings;
   private readonly clock: Clock;
+  private readonly turns: RequestTurns | undefined;
   private readonly budget: FairBudget;
   /** Bodies with reserved memory, in the order in which they began. */
   private readonly unfinished = new Set<Unfinished>();
@@ -83,10 +92,11 @@ export class BodyIntake {
   private fresh: Unfinished[] = [];
   private freshBytes = 0;
 
-  /** `clock` must be monotonic. */
-  constructor(settings: BodySettings, clock: Clock) {
+  /** `clock` must be monotonic. `turns`: what waits for them counts as unfinished. */
+  constructor(settings: BodySettings, clock: Clock, turns?: RequestTurns) {
     this.settings = settings;
     this.clock = clock;
+    this.turns = turns;
     this.budget = new FairBudget(settings.unfinishedBytes);
   }
 
@@ -130,13 +140,14 @@ export class BodyIntake {
         startedAtMs: this.clock.now(),
         bytes: length ?? 0,
         isOver: false,
+        hasArrived: false,
         refuse: end,
       };
       this.begin(body);
       const arriving = length === undefined ? this.readParts(request, body) : request.bytes();
       // The client has disconnected or its framing was wrong, so the answer does not matter.
       const broken = () => end(new BodyRefusal('invalid', 'The request ended before its body did'));
-      arriving.then(end, broken);
+      arriving.then((result) => this.inItsTurn(body, () => end(result)), broken);
     });
   }
 
@@ -148,7 +159,8 @@ export class BodyIntake {
     const nowMs = this.clock.now();
     for (const body of this.unfinished) {
       const allowedMs = GRACE_MS + (body.bytes * 1000) / bodyBytesPerSecond;
-      if (nowMs - body.startedAtMs >= allowedMs) body.refuse(tooSlow(bodyBytesPerSecond));
+      if (!body.hasArrived && nowMs - body.startedAtMs >= allowedMs)
+        body.refuse(tooSlow(bodyBytesPerSecond));
     }
   }
 
@@ -174,6 +186,13 @@ export class BodyIntake {
       parts.push(part);
     }
     return Buffer.concat(parts);
+  }
+
+  private inItsTurn(body: Unfinished, end: () => void): void {
+    const { turns } = this;
+    if (turns === undefined || turns.isOpen || body.isOver) return end();
+    body.hasArrived = true;
+    turns.begin(body.owner, end);
   }
 
   private begin(body: Unfinished): void {

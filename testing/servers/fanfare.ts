@@ -28,6 +28,8 @@ export interface FanfareOptions {
   readonly program?: string;
   /** How many files it may have open, connections included. */
   readonly openFilesMax?: number;
+  /** Begins the command line, such as that of a control group. */
+  readonly command?: readonly string[];
   /** The number of realtime threads; the default is the environment variable `TEST_THREADS`, or 1. */
   readonly threads?: number;
   /** Why it is always one server without Redis, also if `TEST_SERVERS` says otherwise. */
@@ -244,14 +246,18 @@ export async function spawnFanfare(
   args: readonly string[],
   directory: string,
   environment: Readonly<Record<string, string>> = {},
-  { program, openFilesMax }: Pick<FanfareOptions, 'program' | 'openFilesMax'> = {},
+  {
+    program,
+    openFilesMax,
+    command: before = [],
+  }: Pick<FanfareOptions, 'program' | 'openFilesMax' | 'command'> = {},
 ): Promise<Fanfare> {
   const limited =
     openFilesMax === undefined
       ? []
       : ['sh', '-c', 'ulimit -n "$0" && exec "$@"', String(openFilesMax)];
   const command = commandOf(program);
-  return await spawnProgram([...limited, ...command, ...args], directory, {
+  return await spawnProgram([...before, ...limited, ...command, ...args], directory, {
     ...COMMAND_IN_HINTS,
     ...RUNTIME,
     ...threadsIn(THREADS),

@@ -8,6 +8,7 @@ const ONLY_ONE = {
   quotas: 'servers send each other within a second how much they have accepted',
   log: 'the log is that of the server that is asked',
   connections: 'channels.maxConnections holds for each server',
+  memory: 'the memory of one process is measured',
 } as const;
 
 export type OnlyOne = keyof typeof ONLY_ONE;

@@ -20,7 +20,7 @@ export const PLENTY_BYTES = 16 * GIB;
 export const SUPPORTED_BYTES = 256 * MIB;
 
 /** What a server with one realtime thread takes itself, with what garbage its work leaves, and each further thread. */
-const OWN_BYTES = 88 * MIB;
+const OWN_BYTES = 104 * MIB;
 const THREAD_BYTES = 24 * MIB;
 
 /** What the kernel takes in advance of a connection that is not read. See `boundUnsentBytes`. */

@@ -44,6 +44,7 @@ export function openRealtime({ histories, ...options }: RealtimeOptions): Realti
     usage,
     relays,
     audience: audience.audience,
+    turns: audience.turns,
     totals,
     rateLimitedLog,
     meter,

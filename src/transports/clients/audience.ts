@@ -1,6 +1,7 @@
 import type { Topic } from '../../channels/event.ts';
 import type { Audience, Meter, Peer, SendOptions } from '../../channels/ports.ts';
 import type { Connections } from './connections.ts';
+import type { PublishTurns } from './frames/publish-turns.ts';
 import type { SlowConsumers } from './frames/slow-consumers.ts';
 
 /** The text of one event on its way to subscribers: made once, and only if there are any. */
@@ -44,6 +45,8 @@ export interface ClientAudienceOptions {
   readonly connections: Connections;
   readonly slowConsumers: Pick<SlowConsumers, 'sending'>;
   readonly meter: Meter;
+  /** Is told of all that is published. */
+  readonly turns?: Pick<PublishTurns, 'published'> | undefined;
 }
 
 /**
@@ -55,15 +58,17 @@ export class ClientAudience implements Audience {
   private readonly connections: Connections;
   private readonly slowConsumers: Pick<SlowConsumers, 'sending'>;
   private readonly meter: Meter;
+  private readonly turns: ClientAudienceOptions['turns'];
   private readonly others = new Map<Topic, Set<Peer>>();
   /** The topics of each peer in `others`. */
   private readonly topicsOf = new Map<Peer, Set<Topic>>();
 
-  constructor({ native, connections, slowConsumers, meter }: ClientAudienceOptions) {
+  constructor({ native, connections, slowConsumers, meter, turns }: ClientAudienceOptions) {
     this.native = native;
     this.connections = connections;
     this.slowConsumers = slowConsumers;
     this.meter = meter;
+    this.turns = turns;
   }
 
   join(peer: Peer, topic: Topic): void {
@@ -93,6 +98,7 @@ export class ClientAudience implements Audience {
     if (receivers > 0) {
       this.meter.count('messagesDelivered', receivers);
       this.meter.count('deliveredBytes', receivers * frame.bytes);
+      this.turns?.published(receivers * frame.bytes);
     }
     return receivers;
   }

@@ -7,7 +7,7 @@ export interface ClientSettings extends HeartbeatTimes {
   readonly addressLimits: AddressLimits;
   readonly sendBufferBytes: number;
   /** Of frames that wait for their turn. The default is that of a machine with plenty of memory. */
-  readonly frameBytes?: number;
+  readonly frameBytes?: number | undefined;
   readonly authorizationTimeoutSeconds: number;
 }
 

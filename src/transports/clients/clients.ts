@@ -26,6 +26,7 @@ import type { Connections } from './connections.ts';
 import { AnswerLimit } from './frames/answer-limit.ts';
 import { FrameLimit } from './frames/frame-limit.ts';
 import { type Frame, FrameQueue } from './frames/frame-queue.ts';
+import type { PublishTurns } from './frames/publish-turns.ts';
 import type { SlowConsumers } from './frames/slow-consumers.ts';
 
 interface ClientsOptions {
@@ -34,6 +35,7 @@ interface ClientsOptions {
   readonly quota: ConnectionQuota;
   readonly slowConsumers: SlowConsumers;
   readonly settings: ClientSettings;
+  readonly turns?: Pick<PublishTurns, 'isFull'> | undefined;
   /** A clock that is never set. */
   readonly monotonic: Clock;
   readonly meter: ClientMeter;
@@ -87,11 +89,14 @@ export class Clients {
     this.meter = options.meter;
     this.closedOnAllLoops = options.slowConnectionsClosed;
     this.frameLimit = new FrameLimit(options.settings.framesPerSecond);
+    const { turns } = options;
     this.frameQueue = new FrameQueue({
       now: () => options.monotonic.now(),
       afterTurn: (run) => void setImmediate(run),
       answer: (connection, frame) => this.answer(connection, frame),
       giveUp: (connection) => this.endForRoom(connection),
+      queuedBytesMax: options.settings.frameBytes,
+      isFull: turns && (() => turns.isFull),
     });
     this.addressRates = new AddressRates(options.settings.addressLimits, options.monotonic);
     this.answerLimit = new AnswerLimit({

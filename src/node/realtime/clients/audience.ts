@@ -1,6 +1,7 @@
 import type { TableMeter } from '../../../observability/meter.ts';
 import { ClientAudience } from '../../../transports/clients/audience.ts';
 import { Connections } from '../../../transports/clients/connections.ts';
+import { PublishTurns } from '../../../transports/clients/frames/publish-turns.ts';
 import { SlowConsumers } from '../../../transports/clients/frames/slow-consumers.ts';
 import { Coalescer } from '../../../transports/websocket/coalescing/coalescer.ts';
 import { LoopShare } from '../../../transports/websocket/coalescing/loop-share.ts';
@@ -9,6 +10,9 @@ import type { OpenTotals } from '../../link/loop-totals.ts';
 import { type MemoryPlan, UNREAD_BYTES_IN_KERNEL } from '../../memory/shares.ts';
 import type { OpenFiles } from '../../open-files.ts';
 import { connectionLimit, type LoopSettings } from '../limits.ts';
+
+/** What one turn of the loop may publish, of what may wait for all connections. */
+const PART_OF_TURN = 1 / 4;
 
 export interface AudienceOptions {
   readonly settings: LoopSettings;
@@ -28,6 +32,8 @@ export interface AudienceParts {
   readonly coalescer: Coalescer;
   readonly topics: WebSocketTopics;
   readonly audience: ClientAudience;
+  /** `undefined` with plenty of memory: nothing bounds what a turn of the loop publishes. */
+  readonly turns: PublishTurns | undefined;
 }
 
 export function openAudience(options: AudienceOptions): AudienceParts {
@@ -43,8 +49,17 @@ export function openAudience(options: AudienceOptions): AudienceParts {
   const loopShare = new LoopShare(performance.now());
   const coalescer = openCoalescer(loopShare);
   const topics = new WebSocketTopics(slowConsumers, coalescer);
-  const audience = new ClientAudience({ native: topics, connections, slowConsumers, meter });
-  return { connections, slowConsumers, loopShare, coalescer, topics, audience };
+  const turns = memory.isPlenty
+    ? undefined
+    : new PublishTurns({
+        bytesMax: settings.waitingBytes * PART_OF_TURN,
+        // After what was published has been sent.
+        afterTurn: (run) => void setImmediate(run),
+        flush: () => coalescer.flush(),
+        sent: () => slowConsumers.sample(),
+      });
+  const audience = new ClientAudience({ native: topics, connections, slowConsumers, meter, turns });
+  return { connections, slowConsumers, loopShare, coalescer, topics, audience, turns };
 }
 
 function openCoalescer(share: LoopShare): Coalescer {

@@ -119,7 +119,7 @@ export function openTransports(options: TransportsOptions): Transports {
     socketsInUse,
     keepAlive,
   });
-  const bodies = new BodyIntake(settings, monotonicTimers);
+  const bodies = new BodyIntake(settings, monotonicTimers, audience.turns);
   const api = new ChannelsApi({ hub, apps, pathPrefix, bodies, unread, meter });
   const listeners = openListeners(options, {
     sockets,
@@ -150,9 +150,10 @@ function openClients({
   totals,
   meter,
 }: TransportsOptions): Clients {
-  const { connections, slowConsumers } = audience;
+  const { connections, slowConsumers, turns } = audience;
   return new Clients({
     hub,
+    turns,
     connections,
     quota: quotas.connections,
     slowConsumers,

@@ -1,6 +1,6 @@
 import type { Hub } from '../../../channels/hub.ts';
 import { WebhookEvents } from '../../../channels/lifecycle/webhook-events.ts';
-import type { Audience } from '../../../channels/ports.ts';
+import type { Audience, Turns } from '../../../channels/ports.ts';
 import { ProblemBook } from '../../../channels/problems/problem-book.ts';
 import { LocalChannels } from '../../../channels/subscribing/local-channels.ts';
 import { MemberSessions } from '../../../channels/subscribing/member-sessions.ts';
@@ -30,6 +30,7 @@ export interface CoreOptions
   readonly usage: Usage;
   readonly relays: Relays;
   readonly audience: Audience;
+  readonly turns: Turns | undefined;
   /** The counts of all loops of this process, if there are several. */
   readonly totals: OpenTotals | undefined;
   readonly rateLimitedLog: RateLimitedLog;
@@ -138,5 +139,6 @@ function hubOf(
     historySendBytes: settings.sendBufferBytes / 2,
     subscriptionErrors: settings.subscriptionErrors,
     asked: parts.live.asked,
+    turns: options.turns,
   };
 }

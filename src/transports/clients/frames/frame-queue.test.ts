@@ -14,6 +14,7 @@ function stage({ frameMs = 1, queuedBytesMax = 10_000, blocks = '' } = {}) {
   const givenUp: string[] = [];
   const onAnswer = new Map<string, () => void>();
   const blocked = Promise.withResolvers<void>();
+  const published = { isFull: false };
   const queue = new FrameQueue({
     now: () => nowMs,
     afterTurn: (run) => void planned.push(run),
@@ -26,9 +27,11 @@ function stage({ frameMs = 1, queuedBytesMax = 10_000, blocks = '' } = {}) {
     },
     giveUp: (connection) => void givenUp.push(ids.get(connection) ?? ''),
     queuedBytesMax,
+    isFull: () => published.isFull,
   });
   return {
     queue,
+    published,
     givenUp,
     onAnswer,
     client: (id: string, app = appWith()) => {
@@ -59,6 +62,19 @@ function stage({ frameMs = 1, queuedBytesMax = 10_000, blocks = '' } = {}) {
 }
 
 describe('frames', () => {
+  it('wait while a turn has published enough', () => {
+    const { client, published, answered, endTurn } = stage();
+    const { send } = client('a');
+    send('1');
+    published.isFull = true;
+    send('2', '3');
+    endTurn();
+    expect(answered()).toBe('a:1');
+    published.isFull = false;
+    endTurn();
+    expect(answered()).toBe('a:2 a:3');
+  });
+
   it('are answered as they arrive, for some milliseconds of a turn', () => {
     const { client, answered, endTurn } = stage();
     const { send } = client('a');

@@ -33,7 +33,9 @@ export interface FrameQueueOptions {
   readonly answer: (connection: Connection, frame: Frame) => MaybePromise<void>;
   /** Closes a connection, because its app has the most frames queued and there is no room for more. */
   readonly giveUp: (connection: Connection) => void;
-  readonly queuedBytesMax?: number;
+  readonly queuedBytesMax?: number | undefined;
+  /** Whether this turn has published enough. Frames then wait for the next one. */
+  readonly isFull?: (() => boolean) | undefined;
 }
 
 /** The queued frames of one connection. */
@@ -75,7 +77,7 @@ export class FrameQueue {
     this.startedAtMs ??= nowMs;
     this.plan();
     const queued = this.queuedOf(connection);
-    const hasTime = nowMs - this.startedAtMs < TURN_MS;
+    const hasTime = nowMs - this.startedAtMs < TURN_MS && this.options.isFull?.() !== true;
     if (queued === undefined && hasTime) this.answer(connection, frame);
     else this.enqueue(connection, frame, queued);
   }
@@ -182,8 +184,9 @@ export class FrameQueue {
     if (this.ready.size === 0) return;
     const { now } = this.options;
     const endMs = now() + TURN_MS;
-    do this.answerNext();
-    while (this.ready.size > 0 && now() < endMs);
+    while (this.ready.size > 0 && now() < endMs && this.options.isFull?.() !== true) {
+      this.answerNext();
+    }
     if (this.ready.size > 0) this.plan();
   };
 
