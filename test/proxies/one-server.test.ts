@@ -70,10 +70,13 @@ it('lets the doctor find nothing to fix, also after 65 s of silence', async () =
     expect({ proxy: proxyNames[at], rest: rest.map(({ name, detail }) => [name, detail]) }).toEqual(
       {
         proxy: proxyNames[at],
-        rest: ['api-dns', 'api-tcp', 'api-tls'].map((name) => [
-          name,
-          'the HTTP API has the same address',
-        ]),
+        rest: [
+          ...['api-dns', 'api-tcp', 'api-tls'].map((check) => [
+            check,
+            'the HTTP API has the same address',
+          ]),
+          ['auth-endpoint', 'it needs --auth-endpoint'],
+        ],
       },
     );
   }
