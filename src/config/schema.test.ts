@@ -77,7 +77,7 @@ describe('a configuration', () => {
         memoryBytes: 0,
         trustedProxies: [],
         stopDelaySeconds: 0,
-        drainSeconds: 10,
+        drainSeconds: 8,
       },
     });
   });

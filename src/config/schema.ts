@@ -279,8 +279,8 @@ export const configSchema = z.strictObject({
   ),
   drainSeconds: wholeNumber(
     { min: 0, max: SECONDS_MAX },
-    10,
-    'Seconds over which a stopping server spreads the closing of its connections; 0 = all at once.',
+    8,
+    'Seconds over which a stopping server of several spreads the closing of its connections; 0 = all at once. With 8, a stop takes less than the 10 s after which `docker stop` kills.',
   ),
 });
 

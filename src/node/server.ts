@@ -18,6 +18,7 @@ import { RealtimeLoops } from './realtime/realtime-loops.ts';
 import { serverName } from './server-name.ts';
 import { SlowStart } from './slow-start.ts';
 import { StartFailed } from './start-failed.ts';
+import { StopTime } from './stop-time.ts';
 import { readTlsFiles } from './tls-files.ts';
 
 /** A running server. */
@@ -75,7 +76,10 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   const { log } = opened;
   logMemory(memory, log);
   using start = new SlowStart(log, monotonicTimers);
-  const background = new BackgroundThread();
+  const stopTime = new StopTime();
+  // What runs last, just before the log ends.
+  const last = parts.use(new AsyncDisposableStack());
+  const background = new BackgroundThread(stopTime);
   parts.defer(() => background.stop());
   const channels = Array.from({ length: threads - 1 }, () => new MessageChannel());
   start.waitsFor('the background thread');
@@ -105,7 +109,9 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     serverName: serverName(config),
     toBackground: (message) => background.post(message),
     backgroundPorts: channels.map(({ port2 }) => port2),
+    stopTime,
   });
+  last.defer(() => realtime.end());
   parts.defer(() => realtime.stop());
   background.setReceiver((message) =>
     handleBackgroundMessage(realtime.first, message, (answer) => background.post(answer)),
@@ -139,7 +145,10 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     died: Promise.race([background.died, realtime.died]),
     reload: reloaderOf({ hasCertificate: tlsFiles.listeners !== undefined, realtime, background }),
     announceStop,
-    stop: () => running.disposeAsync(),
+    stop() {
+      stopTime.begin(config.drainSeconds);
+      return running.disposeAsync();
+    },
   };
 }
 

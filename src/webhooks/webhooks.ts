@@ -253,12 +253,17 @@ export class Webhooks implements AsyncDisposable {
     this.cancelMaintenance?.();
     // Accepted events are stored first, the answers to requests in flight after them.
     const answered = this.sender.end();
-    do await this.flush();
-    while (this.intake.size > 0 && !this.writer.isFailing);
+    await this.storeAccepted();
     await answered;
     await this.flush();
     this.cancelFlush?.();
     await this.maintenance;
+  }
+
+  /** Stores all events that were accepted. */
+  async storeAccepted(): Promise<void> {
+    do await this.flush();
+    while (this.intake.size > 0 && !this.writer.isFailing);
   }
 
   private settle(settlement: Settlement): void {

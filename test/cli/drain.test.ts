@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import PusherJs from 'pusher-js';
 import { optionsFor } from '../../testing/clients/official-client.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
@@ -7,12 +7,23 @@ import { SessionRequests } from '../../testing/clients/session-requests.ts';
 import { signedTarget } from '../../testing/clients/sign.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { Inbox } from '../../testing/inbox.ts';
+import { type Companion, startCompanion } from '../../testing/servers/companion.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
 /** What a server does between the signal and its end. Source: HTTP transports, §14.7. */
 
 /** Longer than any of these tests: the drain ends with the last client. */
 const DRAIN_SECONDS = 60;
+
+let companion: Companion;
+beforeAll(async () => {
+  companion = await startCompanion();
+});
+afterAll(() => companion[Symbol.asyncDispose]());
+
+/** Starts a server that belongs to another one. */
+const startDraining = (threads: number) =>
+  startFanfare({ threads, config: { ...companion.config, drainSeconds: DRAIN_SECONDS } });
 
 /** Triggers an event over a connection of its own. */
 async function triggerAlone(server: Fanfare): Promise<RawAnswer> {
@@ -42,9 +53,9 @@ async function answerOf(port: number, target: string): Promise<readonly unknown[
   return [status, headers.get('connection')];
 }
 
-describe.each([1, 2])('a server with %d threads that stops', (threads) => {
+describe.each([1, 2])('a server of several with %d threads that stops', (threads) => {
   it('serves requests, also over new connections, as long as a client has not polled', async () => {
-    await using server = await startFanfare({ threads, config: { drainSeconds: DRAIN_SECONDS } });
+    await using server = await startDraining(threads);
     const polling = new SessionRequests(server);
     await polling.pollOpen();
     await using socket = await RawClient.connect(server, { transport: 'ws' });
@@ -86,7 +97,7 @@ describe.each([1, 2])('a server with %d threads that stops', (threads) => {
   });
 
   it('closes pusher-js with 4200 by its next poll, if it was between two polls', async () => {
-    await using server = await startFanfare({ threads, config: { drainSeconds: DRAIN_SECONDS } });
+    await using server = await startDraining(threads);
     const { promise: stopped, resolve: isDraining } = Promise.withResolvers<void>();
     const errors = new Inbox<number>('pusher-js');
     let polls = 0;
@@ -125,6 +136,45 @@ describe.each([1, 2])('a server with %d threads that stops', (threads) => {
 
     expect(await errors.next()).toBe(4200);
     pusher.disconnect();
+    expect(await server.process.exited).toBe(0);
+  });
+});
+
+describe.each([1, 2])('a server without others with %d threads that stops', (threads) => {
+  it('lets old and new clients wait until everything is saved, and closes all with 4100 at the end', async () => {
+    await using server = await startFanfare({
+      threads,
+      onlyOne: 'restart',
+      program: `${import.meta.dir}/../failure/held-events-server.fixture.ts`,
+      environment: { HELD: 'stop' },
+      config: { drainSeconds: DRAIN_SECONDS },
+    });
+    await using client = await RawClient.connect(server, { transport: 'ws' });
+    await client.subscribe('quiet');
+    const stream = await new SessionRequests(server).stream();
+    await stream.opens();
+
+    server.process.kill('SIGTERM');
+    const refused = await eventually(
+      () => triggerAlone(server),
+      ({ status }) => status === 503,
+    );
+    expect([refused.headers.get('retry-after'), refused.headers.get('connection')]).toEqual([
+      '1',
+      'close',
+    ]);
+    await stream.ended();
+    expect(stream.text).toEndWith('c[4100,"Server is stopping, please reconnect later"]\n');
+    // No other server could take it.
+    const proxied = { transport: 'ws', headers: { 'X-Forwarded-For': '192.0.2.1' } } as const;
+    await using late = await RawClient.open(server, proxied);
+    expect(server.process.exitCode).toBeNull();
+
+    for (const one of [client, late]) {
+      expect(await one.receive()).toMatchObject({ event: 'pusher:error', data: { code: 4100 } });
+      expect(await one.closed).toMatchObject({ code: 4100 });
+    }
+    // A part that hangs does not keep it.
     expect(await server.process.exited).toBe(0);
   });
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { api } from '../../testing/clients/sign.ts';
 import { eventually } from '../../testing/eventually.ts';
+import { type Companion, startCompanion } from '../../testing/servers/companion.ts';
 import {
   configOf,
   type Fanfare,
@@ -189,13 +190,20 @@ describe('a start that fails', () => {
 });
 
 describe('stopping', () => {
+  let companion: Companion;
+  beforeAll(async () => {
+    companion = await startCompanion();
+  });
+  afterAll(() => companion[Symbol.asyncDispose]());
+
   it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 on %s', async (signal) => {
     await using server = await startFanfare();
     expect(await server.stop(signal)).toBe(0);
   });
 
   it('is no longer ready, and closes with 4200 in steps', async () => {
-    await using server = await startFanfare({ config: { drainSeconds: 2 } });
+    const config = { ...companion.config, drainSeconds: 3 };
+    await using server = await startFanfare({ config });
     const clients: RawClient[] = [];
     for (let n = 0; n < 20; n++) clients.push(await RawClient.connect(server));
     const closedAt = Promise.all(
@@ -245,7 +253,8 @@ describe('stopping', () => {
   });
 
   it('treats the same signal twice in a moment as one, and a later one as an order to stop at once', async () => {
-    await using server = await startFanfare({ config: { drainSeconds: 60 } });
+    const config = { ...companion.config, drainSeconds: 60 };
+    await using server = await startFanfare({ config });
     const clients: RawClient[] = [];
     for (let n = 0; n < 700; n++) clients.push(await RawClient.connect(server));
     server.process.kill('SIGINT');

@@ -1,8 +1,8 @@
 import { run } from '../../src/cli/run.ts';
 
 /**
- * The server as `src/main.ts` runs it, with a store that is slow for ever at one thing: at keeping requests that
- * leave the server, or before it removes the pending completion events that were sent. `HELD` says which.
+ * The server as `src/main.ts` runs it, which is slow for ever at one thing: its store at keeping requests that leave the
+ * server, or before it removes the pending completion events that were sent; or the push API at its stop. `HELD` says which.
  */
 
 const RealWorker = globalThis.Worker;

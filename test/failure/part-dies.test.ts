@@ -33,7 +33,7 @@ describe('a server of which a part dies or is late', () => {
 
     const line = JSON.parse(await server.logged(/The server stops/));
     expect(line).toMatchObject({ level: 'error', why: expect.stringMatching(why) });
-    for (const client of clients) expect(await client.closed).toMatchObject({ code: 4200 });
+    for (const client of clients) expect(await client.closed).toMatchObject({ code: 4100 });
     expect(await server.process.exited).toBe(1);
   });
 
@@ -47,7 +47,7 @@ describe('a server of which a part dies or is late', () => {
     expect(line).toMatchObject({ level: 'error', why: 'The thread realtime-1 has ended' });
     const codes = await Promise.all(clients.map(async ({ closed }) => (await closed).code));
     // The runtime closes the connections of a thread that ends with 1001.
-    expect(new Set(codes)).toEqual(new Set([4200, 1001]));
+    expect(new Set(codes)).toEqual(new Set([4100, 1001]));
     expect(await server.process.exited).toBe(1);
   });
 
@@ -73,7 +73,7 @@ describe('a server of which a part dies or is late', () => {
     await server.logged(/The server stops/);
 
     await expect(fetch(`http://127.0.0.1:${server.adminPort}/readyz`)).rejects.toThrow();
-    expect(await client.closed).toMatchObject({ code: 4200 });
+    expect(await client.closed).toMatchObject({ code: 4100 });
   });
 
   it.each([

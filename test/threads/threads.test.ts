@@ -5,6 +5,7 @@ import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { api } from '../../testing/clients/sign.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { withWebhooks } from '../../testing/servers/app-with-webhooks.ts';
+import { startCompanion } from '../../testing/servers/companion.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
 import { newApp } from '../../testing/servers/test-app.ts';
@@ -52,11 +53,13 @@ describe('a server with several realtime threads', () => {
 
     expect(new Set(clients.map(({ socketId }) => socketId)).size).toBe(MANY);
     expect(await server.stop()).toBe(0);
-    for (const client of clients) expect(await client.closed).toMatchObject({ code: 4200 });
+    for (const client of clients) expect(await client.closed).toMatchObject({ code: 4100 });
   });
 
   it('closes the connections of all threads over the drain time', async () => {
-    await using server = await startFanfare({ threads: 2, config: { drainSeconds: 2 } });
+    await using companion = await startCompanion();
+    const config = { ...companion.config, drainSeconds: 3 };
+    await using server = await startFanfare({ threads: 2, config });
     const clients = await connectMany(server);
     const closedAtMs: number[] = [];
     const closed = clients.map(async (client) => {

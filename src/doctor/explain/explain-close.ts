@@ -45,7 +45,7 @@ const codes: Readonly<Record<number, readonly [meaning: string, advice: string]>
     'Someone ended it through the HTTP API, or the app wants connections to sign in within a time.',
   ],
   4100: [
-    'the server is at its capacity, or cannot reach its Redis',
+    'the server is at its capacity, stops, or cannot reach its Redis',
     'Look at /readyz of the server. Raise its limit, add a node, or wait: clients try again.',
   ],
   4200: ['the server asks to connect again', 'It is being stopped or restarted; try again.'],

@@ -8,6 +8,7 @@ import type {
   ToBackground,
 } from '../link/messages.ts';
 import { StartFailed } from '../start-failed.ts';
+import type { StopTime } from '../stop-time.ts';
 import type { TlsFiles } from '../tls-files.ts';
 
 /** If the background loop does not stop within this time, its thread is terminated. */
@@ -27,8 +28,10 @@ export class BackgroundThread {
   onCertificate: (tls: Certificate) => void = () => undefined;
   private histories: SharedArrayBuffer | undefined;
   private receive: ((message: BackgroundToLoop) => void) | undefined;
+  private readonly stopTime: StopTime;
 
-  constructor() {
+  constructor(stopTime: StopTime) {
+    this.stopTime = stopTime;
     const died = Promise.withResolvers<string>();
     this.died = died.promise;
     const fail = (why: string) => {
@@ -80,7 +83,7 @@ export class BackgroundThread {
 
   async stop(): Promise<void> {
     this.post({ type: 'stop' });
-    await withTimeout(STOP_TIMEOUT_MS, this.stopped.promise);
+    await withTimeout(this.stopTime.left(STOP_TIMEOUT_MS), this.stopped.promise);
     this.worker.terminate();
   }
 

@@ -23,6 +23,8 @@ export interface HistoryFileOptions {
   readonly historyBytes: number;
   readonly database: Database;
   readonly log: Log;
+  /** The number of realtime loops, each of which has a part of the histories. */
+  readonly loops: number;
 }
 
 /** The first line of the file: format, version, the token in the store, and the hash of the rest. */
@@ -38,13 +40,16 @@ export class HistoryFile implements AsyncDisposable {
   private readonly file: string;
   private readonly token: SavedHistoriesToken;
   private readonly log: Log;
+  private readonly loops: number;
   private readonly parts: Uint8Array[] = [];
+  private written: Promise<void> | undefined;
   private saved: SharedArrayBuffer | undefined;
 
-  private constructor({ config, database, log }: HistoryFileOptions) {
+  private constructor({ config, database, log, loops }: HistoryFileOptions) {
     this.file = historyFileOf(config.store.url);
     this.token = new SavedHistoriesToken(database);
     this.log = log;
+    this.loops = loops;
   }
 
   /** Reads and deletes the file. If it cannot be used, that is logged, and clients see a gap. */
@@ -79,17 +84,28 @@ export class HistoryFile implements AsyncDisposable {
     return saved;
   }
 
-  /** Collects the histories of a stopping loop. */
+  /** Takes the histories of a stopping loop. Those of the last one complete the file, which is written at once: a stop may be cut short. */
   add(part: Uint8Array): void {
     this.parts.push(part);
+    if (this.parts.length === this.loops) void this.write();
   }
 
-  /** Writes the file, unless there is nothing to write. */
+  /** Settles when the file is written, without the part of a loop that has died. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.parts.length === 0) return;
+    await this.write();
+  }
+
+  private write(): Promise<void> {
+    this.written ??= this.writeNow();
+    return this.written;
+  }
+
+  private async writeNow(): Promise<void> {
+    const body = Buffer.concat(this.parts);
+    if (body.length === 0) return;
     const token = crypto.randomUUID();
     try {
-      write(this.file, token, Buffer.concat(this.parts));
+      write(this.file, token, body);
       await this.token.set(token);
     } catch (error) {
       this.log.warn('The histories could not be kept over the restart: clients learn of a gap', {

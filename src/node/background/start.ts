@@ -57,8 +57,12 @@ export async function startBackground(start: BackgroundStart, post: Post): Promi
   );
   // What the requests of operators need must still be there while they are answered.
   parts.defer(() => foundation.admin.stopServing());
-  // Stops first: the loops have already handed over their histories, and the other parts may take long to stop.
-  const historyFile = parts.use(await HistoryFile.open({ config, historyBytes, database, log }));
+  // Early, because the other parts may take long to stop.
+  parts.defer(() => services.webhooks.storeAccepted());
+  // Stops first: the loops have already handed over their histories.
+  const historyFile = parts.use(
+    await HistoryFile.open({ config, historyBytes, database, log, loops: realtime.count }),
+  );
   const running = parts.move();
 
   const saved = historyFile.take();

@@ -288,8 +288,10 @@ export type ToRealtimeThread =
   | { readonly type: 'listen'; readonly port: number }
   | { readonly type: 'certificate'; readonly tls: Certificate }
   | { readonly type: 'drain' }
+  | { readonly type: 'retire' }
+  | { readonly type: 'dismiss' }
   | { readonly type: 'stop-listening' }
-  | { readonly type: 'close' };
+  | { readonly type: 'close'; readonly departuresMs: number };
 
 /** From a realtime thread to the main thread. */
 export type FromRealtimeThread =

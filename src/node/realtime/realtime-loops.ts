@@ -2,22 +2,38 @@ import type { Certificate } from '../../runtime/certificate.ts';
 import { withTimeout } from '../../runtime/system-timers.ts';
 import { createHandledCounts, LoopLinks, linkLoops } from '../link/loop-links.ts';
 import { createLoopTotals, type LoopTotals } from '../link/loop-totals.ts';
-import type { ListenerAddress, RealtimeStart } from '../link/messages.ts';
+import type { ListenerAddress, RealtimeStart, ToRealtimeThread } from '../link/messages.ts';
 import { listenError } from '../listen-error.ts';
 import { PortLock } from '../port-lock.ts';
 import { StartFailed } from '../start-failed.ts';
+import type { StopTime } from '../stop-time.ts';
 import type { Realtime, RealtimeOptions } from './realtime.ts';
 import { RealtimeThread } from './realtime-thread.ts';
 import { openRealtime } from './start.ts';
 
-/** The time that a thread has for a command, in addition to the drain time. Milliseconds. */
-const ORDER_TIMEOUT_MS = 5000;
+/** The time for a command of a stop, in addition to the drain time. Milliseconds. */
+const COMMAND_MS = 5000;
+
+/** The time to learn from Redis whether there are other servers. Milliseconds. */
+const ASK_MS = 200;
+
+/** The time for clients to leave their channels after a drain. Most have left long before. Milliseconds. */
+const DEPARTURES_MS = 100;
+
+/** The time of all loops to close the sockets of clients that had to wait for the end. Milliseconds. */
+const DISMISS_MS = 500;
+
+type StopCommand = Extract<
+  ToRealtimeThread,
+  { readonly type: 'drain' | 'retire' | 'stop-listening' | 'close' | 'dismiss' }
+>;
 
 export interface RealtimeLoopsOptions extends Omit<RealtimeOptions, 'links' | 'totals'> {
   readonly logFormat: RealtimeStart['logFormat'];
   /** One per loop except the first. */
   readonly backgroundPorts: readonly MessagePort[];
   readonly openLogPort: () => MessagePort;
+  readonly stopTime: StopTime;
 }
 
 /** All realtime loops of this process: the first on the main thread, each other loop on its own thread. */
@@ -26,7 +42,7 @@ export class RealtimeLoops {
   readonly first: Realtime;
   /** Settles only if a thread has died, with the reason. */
   readonly died: Promise<string>;
-  private readonly options: Omit<RealtimeLoopsOptions, 'histories'>;
+  private readonly options: Omit<RealtimeLoopsOptions, 'histories' | 'stopTime'>;
   private readonly threads: RealtimeThread[] = [];
   private readonly ports: ReturnType<typeof linkLoops>;
   private readonly totals: LoopTotals;
@@ -35,10 +51,13 @@ export class RealtimeLoops {
   /** Kept until all loops are open only, because the histories may be large. */
   private histories: RealtimeOptions['histories'];
   private readonly reportDeath: (why: string) => void;
+  private readonly stopTime: StopTime;
+  private isAlone = false;
 
   /** Opens the first loop. */
-  constructor({ histories, ...options }: RealtimeLoopsOptions) {
+  constructor({ histories, stopTime, ...options }: RealtimeLoopsOptions) {
     this.options = options;
+    this.stopTime = stopTime;
     this.histories = histories;
     const died = Promise.withResolvers<string>();
     this.died = died.promise;
@@ -114,28 +133,47 @@ export class RealtimeLoops {
     await Promise.all(this.threads.map((thread) => thread.command({ type: 'certificate', tls })));
   }
 
-  /** Closes all connections over the drain time, and then stops listening in all loops at the same moment. */
+  /**
+   * Lets all connections end, and hands over the state of all loops. If there is another server, connections are closed over the drain
+   * time, and then all loops stop listening at the same moment. Otherwise clients could only wait for the next start, so
+   * their sockets stay open until `end`.
+   */
   async stop(): Promise<void> {
-    const { first, threads } = this;
-    const drainMs = this.options.config.drainSeconds * 1000;
-    await Promise.all([
-      withTimeout(drainMs + ORDER_TIMEOUT_MS, this.orderAll('drain')),
-      first.drain(),
-    ]);
-    // A loop without connections must still answer the others until they have none, either.
-    await Promise.all([
-      withTimeout(ORDER_TIMEOUT_MS, this.orderAll('stop-listening')),
-      first.stopListening(),
-    ]);
-    // Another server may take the port.
-    this.portLock?.[Symbol.dispose]();
-    await Promise.all([withTimeout(ORDER_TIMEOUT_MS, this.orderAll('close')), first.close()]);
-    for (const thread of threads) thread.terminate();
+    const { first, stopTime } = this;
+    const asked = first.isAlone().then((isAlone) => {
+      this.isAlone = isAlone;
+    });
+    await withTimeout(ASK_MS, asked);
+    if (this.isAlone) {
+      await this.all({ type: 'retire' }, () => first.retire(), stopTime.left(COMMAND_MS));
+    } else {
+      const drainMs = this.options.config.drainSeconds * 1000;
+      await this.all({ type: 'drain' }, () => first.drain(), stopTime.left(drainMs + COMMAND_MS));
+      // A loop without connections must still answer the others until they have none, either.
+      const stopListening = () => first.stopListening();
+      await this.all({ type: 'stop-listening' }, stopListening, stopTime.left(COMMAND_MS));
+    }
+    const departuresMs = this.isAlone ? stopTime.left(COMMAND_MS) / 2 : DEPARTURES_MS;
+    const close = () => first.close(departuresMs);
+    await this.all({ type: 'close', departuresMs }, close, stopTime.left(COMMAND_MS));
   }
 
-  private orderAll(type: 'drain' | 'stop-listening' | 'close'): Promise<unknown> {
-    // A thread that has died cannot stop; the others can.
-    return Promise.allSettled(this.threads.map((thread) => thread.command({ type })));
+  /** Called last, when everything else has stopped. The process must end then. */
+  async end(): Promise<void> {
+    if (this.isAlone) await this.all({ type: 'dismiss' }, () => this.first.dismiss(), DISMISS_MS);
+    // Another server may take the port.
+    this.portLock?.[Symbol.dispose]();
+    for (const thread of this.threads) thread.terminate();
+  }
+
+  /** Runs a command in all loops. A thread that has died cannot run it; the others can. */
+  private async all(
+    command: StopCommand,
+    inFirst: () => Promise<void> | void,
+    maxMs: number,
+  ): Promise<void> {
+    const inThreads = this.threads.map((thread) => thread.command(command));
+    await withTimeout(maxMs, Promise.allSettled([...inThreads, inFirst()]));
   }
 }
 

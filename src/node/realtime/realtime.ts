@@ -61,6 +61,8 @@ export interface Realtime {
   answer(question: Question): MaybePromise<Questions[Question['what']]['answer']>;
   /** The background loop has received everything that this one sent. */
   backgroundSaidGoodbye(): void;
+  /** Announces the stop to the other servers, and returns whether there are none. Only asked of the first loop. */
+  isAlone(): Promise<boolean>;
   /** Closes all connections over the drain time. Requests are served meanwhile, also over new connections. */
   drain(): Promise<void>;
   /**
@@ -68,6 +70,13 @@ export interface Realtime {
    * loops have drained: the system resets what waits for a listener that closes before the others.
    */
   stopListening(): Promise<void>;
-  /** Hands its state to the background loop, and stops. */
-  close(): Promise<void>;
+  /**
+   * In place of both, if no other server could take the clients: lets all connections end for everybody but their clients,
+   * whose sockets stay open, and refuses requests.
+   */
+  retire(): Promise<void>;
+  /** Closes the sockets of retired clients, and the port. The process must end at once: these clients come back in a second. */
+  dismiss(): void;
+  /** Hands its state to the background loop, and stops. `departuresMs`: how long clients may take to leave their channels. */
+  close(departuresMs: number): Promise<void>;
 }

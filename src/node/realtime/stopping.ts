@@ -14,25 +14,50 @@ import type { Quotas } from './engine/quotas.ts';
 import type { Realtime, RealtimeOptions } from './realtime.ts';
 import type { Relays } from './relays.ts';
 
-/** The time for open requests and closing handshakes when the server stops. Milliseconds. */
-const STOP_WAIT_MS = 1000;
+/** The time that clients between two polls have to learn of the stop, out of the drain time. Milliseconds. */
+const LAST_POLLS_MS = 1000;
 
 /** How often it is checked whether all clients have polled. Milliseconds. */
 const POLL_MS = 20;
 
+/** The time for open requests, and then for closing handshakes. Milliseconds. */
+const LAST_ANSWERS_MS = 300;
+const HANDSHAKES_MS = 100;
+
+/** The time for Redis, and for the background loop, when a loop hands over its state. Milliseconds. */
+const HAND_OVER_MS = 100;
+
+/** The time to tell clients why their sockets close: the first of them come back in a second. Milliseconds. */
+const DISMISS_MS = 250;
+
+/** Connections that are retired in one turn of the loop. That takes a few milliseconds. */
+const RETIRED_PER_TURN = 1_000;
+
 export interface DrainParts
   extends Pick<RealtimeOptions, 'config' | 'links' | 'serverName'>,
-    Pick<Transports, 'clients' | 'fallback' | 'health' | 'keepAlive' | 'listeners' | 'sockets'> {
+    Pick<
+      Transports,
+      'api' | 'clients' | 'fallback' | 'health' | 'keepAlive' | 'listeners' | 'sockets'
+    > {
   readonly cluster: Quotas['cluster'];
   readonly connections: Connections;
   /** Stops what is checked regularly while clients are connected. */
   readonly stopChecks: () => void;
 }
 
-/** Makes what ends the connections of a loop, and what then ends its listening. */
-export function drainOf(parts: DrainParts): Pick<Realtime, 'drain' | 'stopListening'> {
+/** Makes what ends the connections of a loop, and its listening. */
+export function drainOf(
+  parts: DrainParts,
+): Pick<Realtime, 'isAlone' | 'drain' | 'stopListening' | 'retire' | 'dismiss'> {
   let timer: NodeJS.Timeout | undefined;
   return {
+    async isAlone() {
+      const { cluster, serverName } = parts;
+      return (
+        cluster === undefined ||
+        (await cluster.bus.notify(undefined, stoppingNotice(serverName))) === 0
+      );
+    },
     async drain() {
       timer = spreadNewcomers(parts);
       await drainClients(parts);
@@ -41,26 +66,27 @@ export function drainOf(parts: DrainParts): Pick<Realtime, 'drain' | 'stopListen
       clearInterval(timer);
       await stopListening(parts);
     },
+    retire: () => retireClients(parts),
+    dismiss: () => dismissClients(parts),
   };
 }
 
 /** Closes all connections over the drain time. Requests are served meanwhile, also over new connections. */
 async function drainClients(parts: DrainParts): Promise<void> {
-  const { config, links, cluster, connections, fallback, health, keepAlive, sockets } = parts;
-  const { drainSeconds } = config;
+  const { config, connections, fallback, health, keepAlive, sockets } = parts;
+  const drainMs = config.drainSeconds * 1000;
   const { sessions, cluster: elsewhere } = fallback;
-  if (links.index === 0) void cluster?.bus.notify(undefined, stoppingNotice(parts.serverName));
   health.stop();
   sessions.stop();
-  sockets.stop();
+  sockets.stop('server-stopping');
   keepAlive.stop();
-  const sinceMs = performance.now();
+  const untilMs = performance.now() + Math.max(drainMs, LAST_POLLS_MS);
+  const closingMs = drainMs - LAST_POLLS_MS;
   await Promise.all([
-    drain(connections, drainSeconds, (connection) => endWith(connection, 'server-stopping')),
-    elsewhere && drain(elsewhere, drainSeconds, (outlet) => endVisit(outlet, 'server-stopping')),
+    drain(connections, closingMs, (connection) => endWith(connection, 'server-stopping')),
+    elsewhere && drain(elsewhere, closingMs, (outlet) => endVisit(outlet, 'server-stopping')),
   ]);
   // The clients of some sessions learn of it by their next polls.
-  const untilMs = Math.max(sinceMs + drainSeconds * 1000, performance.now() + STOP_WAIT_MS);
   while (sessions.closing > 0 && performance.now() < untilMs) await Bun.sleep(POLL_MS);
 }
 
@@ -75,7 +101,7 @@ function spreadNewcomers({ config, sockets: { newcomers } }: DrainParts): NodeJS
 
 /** Answers the requests in progress, then closes the port and the remaining connections. */
 async function stopListening(parts: DrainParts): Promise<void> {
-  const { fallback, sockets, listeners, clients } = parts;
+  const { fallback, sockets, listeners } = parts;
   parts.stopChecks();
   // The system resets connections that wait to be accepted, and Bun those whose requests it has not read.
   await nextTurn();
@@ -84,12 +110,42 @@ async function stopListening(parts: DrainParts): Promise<void> {
   sockets.newcomers.end(sockets.newcomers.size);
   fallback.cluster?.releasePolls();
   // Limited, because a client may keep its end half open forever.
-  await withTimeout(STOP_WAIT_MS, stopped);
-  await withTimeout(STOP_WAIT_MS, listeners.end());
-  await clients.departures.done();
+  await withTimeout(LAST_ANSWERS_MS, stopped);
+  await withTimeout(HANDSHAKES_MS, listeners.end());
 }
 
-export interface CloseParts extends Pick<RealtimeOptions, 'links' | 'toBackground'> {
+/** Lets all connections end for everybody but their clients, whose sockets stay open. New ones are kept waiting. */
+async function retireClients(parts: DrainParts): Promise<void> {
+  const { api, connections, fallback, health, keepAlive, listeners, sockets } = parts;
+  parts.stopChecks();
+  health.stop();
+  keepAlive.stop();
+  fallback.sessions.stop();
+  sockets.stop('server-restarting');
+  api.stop();
+  // Otherwise each of them would be told that the others leave.
+  listeners.mute();
+  let retired = 0;
+  for (const connection of connections.all()) {
+    if (!sockets.retire(connection)) endWith(connection, 'server-restarting');
+    retired++;
+    if (retired % RETIRED_PER_TURN === 0) await nextTurn();
+  }
+  // What other loops have sent before they did the same.
+  await nextTurn();
+}
+
+/** Closes all sockets and the port. Waits for nothing: the system sends what was written, also when the process ends. */
+function dismissClients({ fallback, sockets, listeners }: DrainParts): void {
+  sockets.endRetired(DISMISS_MS);
+  sockets.newcomers.end(sockets.newcomers.size);
+  fallback.cluster?.releasePolls();
+  void listeners.close();
+}
+
+export interface CloseParts
+  extends Pick<RealtimeOptions, 'links' | 'toBackground'>,
+    Pick<Transports, 'clients'> {
   readonly taps: LoopTaps;
   readonly usageReports: UsageReports;
   readonly exchange: Quotas['exchange'];
@@ -103,27 +159,34 @@ export function closingOf(parts: CloseParts): Pick<Realtime, 'backgroundSaidGood
   const goodbye = Promise.withResolvers<void>();
   return {
     backgroundSaidGoodbye: () => goodbye.resolve(),
-    close: () => closeLoop(parts, goodbye.promise),
+    close: (departuresMs) => closeLoop(parts, departuresMs, goodbye.promise),
   };
 }
 
-async function closeLoop(parts: CloseParts, goodbye: Promise<void>): Promise<void> {
-  const { links, taps, usageReports, exchange, relays, engine, loopDelay, toBackground } = parts;
+async function closeLoop(
+  parts: CloseParts,
+  departuresMs: number,
+  goodbye: Promise<void>,
+): Promise<void> {
+  const { links, clients, taps, usageReports, exchange, relays, engine } = parts;
+  const { loopDelay, toBackground } = parts;
+  // First, because a stop may be cut short.
+  const saved = engine.saveHistories();
+  if (saved !== undefined) toBackground({ type: 'histories', saved });
+  await withTimeout(departuresMs, clients.departures.done());
   // Last, so that no webhook events and no usage are lost.
   taps.stop();
   usageReports.stop();
   exchange?.stop();
   relays.webhooks.flush();
   // Limited, because Redis may be away.
-  await withTimeout(STOP_WAIT_MS, engine.close());
+  await withTimeout(HAND_OVER_MS, engine.close());
   relays.webhooks.flush();
-  const saved = engine.saveHistories();
-  if (saved !== undefined && saved.length > 0) toBackground({ type: 'histories', saved });
   usageReports.send();
   if (links.index !== 0) {
     // The main thread stops the background loop, and only its own messages are sure to arrive before that.
     toBackground({ type: 'goodbye' });
-    await withTimeout(STOP_WAIT_MS, goodbye);
+    await withTimeout(HAND_OVER_MS, goodbye);
   }
   loopDelay[Symbol.dispose]();
   links[Symbol.dispose]();

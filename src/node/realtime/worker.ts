@@ -66,11 +66,17 @@ async function run(message: ToRealtimeThread): Promise<void> {
     case 'drain':
       await realtime.drain();
       return;
+    case 'retire':
+      await realtime.retire();
+      return;
+    case 'dismiss':
+      realtime.dismiss();
+      return;
     case 'stop-listening':
       await realtime.stopListening();
       return;
     case 'close':
-      await realtime.close();
+      await realtime.close(message.departuresMs);
       await loop.flushed();
       return;
     default:

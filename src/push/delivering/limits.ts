@@ -61,8 +61,8 @@ export const deliveryLimits: DeliveryLimits = {
   extendMs: 20_000,
   sendMs: 45_000,
   awayMs: 10_000,
-  stopMs: 10_000,
-  storeStopMs: 2_000,
+  stopMs: 1_000,
+  storeStopMs: 1_000,
 };
 
 /** The pause after the store failed, and after it failed for a minute. */

@@ -64,6 +64,7 @@ export class ChannelsApi {
   private readonly unread: UnreadAnswers;
   private readonly meter: ApiMeter;
   private readonly listings: Listings;
+  private isStopped = false;
 
   constructor({ hub, apps, pathPrefix, bodies, unread, meter }: ApiOptions) {
     this.hub = hub;
@@ -74,6 +75,11 @@ export class ChannelsApi {
     this.meter = meter;
     this.listings = new Listings(hub);
     this.histories = new HistoryPages(hub);
+  }
+
+  /** Refuses all that is asked from now on. */
+  stop(): void {
+    this.isStopped = true;
   }
 
   /** Answers one request. Nothing of its body is read before its signature is checked. Never rejects. */
@@ -157,6 +163,7 @@ export class ChannelsApi {
     { app, parameters }: Authenticated,
     body: Uint8Array,
   ): MaybePromise<Answer> {
+    if (this.isStopped) return serverStops();
     if (!app.enabled) return new ApiRefusal('app-disabled', 'The app is disabled');
     return endpoint({
       hub: this.hub,
@@ -337,6 +344,10 @@ function compressedOr({ method, headers }: Request, refusal: ApiRefusal): ApiRef
     : new ApiRefusal('compressed-body', describeCompressed(compression), {
         'accept-encoding': 'identity',
       });
+}
+
+function serverStops(): ApiRefusal {
+  return new ApiRefusal('stopping', 'Server is stopping, try again', { 'retry-after': '1' });
 }
 
 function unreadIsFull(): ApiRefusal {

@@ -100,9 +100,9 @@ export const statuses: Record<ApiProblem, StatusRow> = {
   },
   stopping: {
     status: 503,
-    when: 'A WebSocket came through a proxy while the server stops. Other WebSockets are closed with 4200 then.',
+    when: 'The server stops: a WebSocket came through a proxy, and another server can take it. Or it is the only one, and saves its state.',
     advice:
-      'Let the proxy try another server: `proxy_next_upstream error timeout http_503` in nginx.',
+      'Let the proxy try another server: `proxy_next_upstream error timeout http_503` in nginx. Send a request again after the seconds that the `Retry-After` header names.',
   },
   'upgrade-required': {
     status: 426,

@@ -33,7 +33,7 @@ export const pushBounds = {
   checkMs: 1_000,
   ...refusedBodyBounds,
   /** How long requests in progress may take while the listener closes. */
-  stopMs: 5_000,
+  stopMs: 1_000,
 };
 
 export type PushBounds = Readonly<typeof pushBounds>;

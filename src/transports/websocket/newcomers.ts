@@ -4,10 +4,12 @@ import { type Endable, endWith } from '../clients/closing/end.ts';
 const NEWCOMERS_MAX = 10_000;
 
 /**
- * Clients that connect while the server stops. 4200 brings a client back within milliseconds, perhaps to this server again,
- * so each waits for it: otherwise it would come hundreds of times.
+ * Clients that connect while the server stops. The close brings a client back within milliseconds or a second, perhaps to
+ * this server again, so each waits for it: otherwise it would come hundreds of times.
  */
 export class Newcomers {
+  /** Why they are closed. */
+  problem: 'server-stopping' | 'server-restarting' = 'server-stopping';
   /** The oldest first. */
   private readonly waiting = new Set<Endable>();
 
@@ -26,14 +28,14 @@ export class Newcomers {
     this.waiting.delete(newcomer);
   }
 
-  /** Closes the oldest with 4200. */
+  /** Closes the oldest. */
   end(count: number): void {
     let left = count;
     for (const newcomer of this.waiting) {
       if (left === 0) break;
       left--;
       this.waiting.delete(newcomer);
-      endWith(newcomer, 'server-stopping');
+      endWith(newcomer, this.problem);
     }
   }
 }

@@ -10,6 +10,7 @@ import { admit, knownSubprotocol } from '../clients/admission.ts';
 import type { Clients, RefusedClient } from '../clients/clients.ts';
 import { type ConnectionProblem, closeCodes } from '../clients/closing/close-codes.ts';
 import { endWith } from '../clients/closing/end.ts';
+import type { Connection } from '../clients/connection.ts';
 import type { Connections } from '../clients/connections.ts';
 import type { RequestTarget } from '../request-target.ts';
 import { Newcomers } from './newcomers.ts';
@@ -48,6 +49,8 @@ export type HandshakeOutcome = 'taken' | 'invalid' | 'too-often' | 'stopping';
 export class WebSocketTransport {
   /** Those who connect while the server stops. */
   readonly newcomers = new Newcomers();
+  /** Sockets whose clients have left, without knowing it. */
+  private readonly retired = new Set<AnySocket>();
   private readonly options: TransportOptions;
   private readonly clients: Clients;
   private isStopping = false;
@@ -57,9 +60,36 @@ export class WebSocketTransport {
     this.clients = options.clients;
   }
 
-  /** Opens no connections from now on: clients that come are newcomers. */
-  stop(): void {
+  /** Opens no connections from now on: clients that come are newcomers, and are closed with this problem. */
+  stop(problem: Newcomers['problem']): void {
     this.isStopping = true;
+    this.newcomers.problem = problem;
+  }
+
+  /**
+   * Lets a connection end for everybody but its client, whose socket stays open until `endRetired`. `false` if another
+   * transport carries it.
+   */
+  retire(connection: Connection): boolean {
+    if (!(connection instanceof WebSocketConnection)) return false;
+    const { socket } = connection;
+    connection.socket = undefined;
+    if (socket !== undefined) this.retired.add(socket);
+    this.clients.closed(connection);
+    return true;
+  }
+
+  /**
+   * Closes the sockets that have stayed open. Those whose turn does not come within the time are left to the end of the process:
+   * the system closes them faster, with 1006, after which clients wait for as long.
+   */
+  endRetired(maxMs: number): void {
+    const untilMs = performance.now() + maxMs;
+    for (const socket of this.retired) {
+      if (performance.now() > untilMs) return;
+      // One write for both frames.
+      socket.cork(() => endWith(socket, 'server-restarting'));
+    }
   }
 
   /**
@@ -83,8 +113,10 @@ export class WebSocketTransport {
     if (admission.app === undefined) return this.upgradeRefused(handshake, admission);
     const { app } = admission;
     if (this.isStopping) {
-      if (isProxied(request.headers)) return 'stopping';
-      return this.upgradeRefused(handshake, refusalFor('server-stopping'));
+      const { problem } = this.newcomers;
+      // Another server can take it.
+      if (problem === 'server-stopping' && isProxied(request.headers)) return 'stopping';
+      return this.upgradeRefused(handshake, refusalFor(problem));
     }
     // Before the upgrade: a client may send as soon as its handshake is answered.
     const place = this.clients.takePlace(app);
@@ -150,7 +182,7 @@ export class WebSocketTransport {
   private opened(socket: AnySocket): void {
     const { data } = socket;
     if (data instanceof RefusedConnection) {
-      if (data.problem === 'server-stopping') return this.newcomers.add(socket);
+      if (data.problem === this.newcomers.problem) return this.newcomers.add(socket);
       return this.clients.refuse(socket, data);
     }
     const refused = this.clients.makeRoomFor(data);
@@ -180,7 +212,7 @@ export class WebSocketTransport {
 
   private closed(socket: AnySocket, code: number, reason: string): void {
     if (!isAdmitted(socket)) return this.newcomers.delete(socket);
-    if (socket.data.socket === undefined) return;
+    if (socket.data.socket === undefined) return void this.retired.delete(socket);
     const { data } = socket;
     this.options.socketsInUse.remove(data.place);
     const wasTooSlow = this.clients.closed(data);

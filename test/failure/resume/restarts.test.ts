@@ -3,17 +3,29 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RawClient } from '../../../testing/clients/raw-client.ts';
 import { trigger } from '../../../testing/clients/sign.ts';
-import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { eventually } from '../../../testing/eventually.ts';
+import {
+  type Fanfare,
+  type FanfareOptions,
+  startFanfare,
+} from '../../../testing/servers/fanfare.ts';
 import { restart } from '../../../testing/servers/restart.ts';
 
 /** Histories in memory over restarts; §3.9 of their specification. */
 
-const start = (threads = 1) =>
+const start = (threads = 1, more: FanfareOptions = {}) =>
   startFanfare({
     threads,
     onlyOne: 'sqlite-file',
     app: { history: [{ channels: 'kept-*', seconds: 600 }] },
+    ...more,
   });
+
+/** Its push API never ends, so that it can be killed while it stops. */
+const ENDLESS_STOP: FanfareOptions = {
+  program: join(import.meta.dir, '../held-events-server.fixture.ts'),
+  environment: { HELD: 'stop' },
+};
 
 const fileOf = ({ directory }: Fanfare) => join(directory, 'fanfare.db.history');
 
@@ -72,6 +84,31 @@ describe('a history in memory', () => {
     await using second = await restart(first);
     expect(await allResume(second, places)).toEqual(CHANNELS.map(() => ['missed']));
   });
+
+  it.each([1, 2])(
+    'continues after a stop that kill -9 cuts short, with %d threads',
+    async (threads) => {
+      await using first = await start(threads, ENDLESS_STOP);
+      await using client = await RawClient.connect(first, { transport: 'ws' });
+      let isClosed = false;
+      void client.closed.then(() => {
+        isClosed = true;
+      });
+      const places = await filled(first);
+      first.process.kill('SIGTERM');
+      await eventually(
+        async () => await publish(first, 'kept-probe', 'too late').catch((error) => String(error)),
+        (answer) => answer.includes('Server is stopping'),
+      );
+      await eventually(
+        async () => existsSync(fileOf(first)),
+        (isWritten) => isWritten,
+      );
+      expect(isClosed).toBe(false);
+      await using second = await restart(first, 'SIGKILL');
+      expect(await allResume(second, places)).toEqual(CHANNELS.map(() => ['missed']));
+    },
+  );
 
   it('is a gap after kill -9, whatever was saved before', async () => {
     await using first = await start();

@@ -2,6 +2,8 @@
 {{- define "fanfare.pod" -}}
 {{- $secretFiles := include "fanfare.secretFiles" . | fromYaml -}}
 {{- $prefix := .Values.admin.pathPrefix -}}
+{{- /* Without another pod, waiting would only keep new clients away for longer. */}}
+{{- $preStop := ternary (int .Values.preStopSeconds) 0 (eq .Values.engine.type "redis") -}}
 metadata:
   labels:
     {{- include "fanfare.labels" . | nindent 4 }}
@@ -19,7 +21,7 @@ spec:
   automountServiceAccountToken: false
   # A Service called `fanfare` would put FANFARE_PORT=tcp://… among the settings of the server.
   enableServiceLinks: false
-  terminationGracePeriodSeconds: {{ add (int .Values.preStopSeconds) (int .Values.drainSeconds) 15 }}
+  terminationGracePeriodSeconds: {{ add $preStop (int .Values.drainSeconds) 15 }}
   {{- with .Values.podSecurityContext }}
   securityContext:
     {{- toYaml . | nindent 4 }}
@@ -67,10 +69,10 @@ spec:
         periodSeconds: 5
         timeoutSeconds: 6
         failureThreshold: 2
-      {{- if gt (int .Values.preStopSeconds) 0 }}
+      {{- if gt $preStop 0 }}
       lifecycle:
         # The image has no shell, so the kubelet itself sleeps.
-        preStop: { sleep: { seconds: {{ int .Values.preStopSeconds }} } }
+        preStop: { sleep: { seconds: {{ $preStop }} } }
       {{- end }}
       {{- with .Values.securityContext }}
       securityContext:

@@ -90,6 +90,11 @@ export class Listeners {
     if (left.length < this.servers.length) this.serve(left);
   }
 
+  /** Sends no more events to the subscribers of topics. */
+  mute(): void {
+    this.options.topics.serve([]);
+  }
+
   /** Stops listening. Settles when no connection is left. */
   async close(): Promise<void> {
     this.isListening = false;

@@ -17,6 +17,7 @@ describe('the close codes', () => {
       'no-protocol': 4008,
       'server-over-capacity': 4100,
       'server-stopping': 4200,
+      'server-restarting': 4100,
       'no-pong': 4201,
       'binary-frame': 1003,
     });

@@ -12,6 +12,7 @@ export type ConnectionProblem =
   | 'not-authorised-in-time'
   | 'no-pong'
   | 'server-stopping'
+  | 'server-restarting'
   | 'engine-failed'
   | 'events-lost'
   | 'message-lost'
@@ -96,8 +97,14 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
   'server-stopping': {
     code: 4200,
     message: 'Server is stopping, please reconnect',
-    when: 'The server is being stopped.',
+    when: 'The server is being stopped, and there are others.',
     advice: 'Nothing: clients reconnect at once, to another server.',
+  },
+  'server-restarting': {
+    code: 4100,
+    message: 'Server is stopping, please reconnect later',
+    when: 'The server is being stopped, and there is no other one.',
+    advice: 'Nothing: clients come back by themselves after a pause, in which it can start again.',
   },
   'engine-failed': {
     code: 4100,

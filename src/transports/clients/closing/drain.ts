@@ -8,15 +8,15 @@ export interface Draining<T> {
 }
 
 /**
- * Closes all connections in small steps over the drain time. Clients reconnect immediately, so closing all at the
+ * Closes all connections in small steps over a time. Clients reconnect immediately, so closing all at the
  * same moment would overload the server that they reconnect to. Settles as soon as no connection is left.
  */
 export async function drain<T>(
   connections: Draining<T>,
-  drainSeconds: number,
+  overMs: number,
   end: (connection: T) => void,
 ): Promise<void> {
-  let steps = Math.max(1, Math.floor((drainSeconds * 1000) / DRAIN_STEP_MS));
+  let steps = Math.max(1, Math.floor(overMs / DRAIN_STEP_MS));
   for (; connections.size > 0 && steps > 0; steps--) {
     let share = Math.ceil(connections.size / steps);
     for (const connection of connections.all()) {
