@@ -70,6 +70,8 @@ describe('the devices of an instance in the admin API', () => {
     const count = async (query: string) => (await list(query)).devices.length;
     expect(await count('?platform=web')).toBe(1);
     expect(await count('?neverAccepted=true')).toBe(2);
+    expect(await count('?paused=true')).toBe(0);
+    expect(await count('?paused=false')).toBe(2);
     expect(await count(`?registeredBefore=${later()}&seenBefore=${later()}`)).toBe(2);
     expect(await count('?registeredBefore=2020-01-01T00:00:00Z')).toBe(0);
     expect(await count('?seenBefore=2020-01-01T01:00:00%2B01:00')).toBe(0);
@@ -78,6 +80,7 @@ describe('the devices of an instance in the admin API', () => {
   it.each([
     ['?platform=windows', 'platform'],
     ['?neverAccepted=yes', 'neverAccepted'],
+    ['?paused=now', 'paused'],
     ['?registeredBefore=yesterday', 'registeredBefore'],
     ['?seenBefore=2020-01-01', 'seenBefore'],
     ['?after=-1', 'after'],

@@ -33,6 +33,7 @@ export const deviceOperations: readonly Operation[] = [
       interest: ofInterest,
       platform,
       neverAccepted: yesNo('Only devices whose token no gateway has ever accepted.'),
+      paused: yesNo('Only devices that nothing is sent to for now: see `pausedUntil`.'),
       registeredBefore,
       seenBefore,
       limit: listLimit(100),
@@ -41,8 +42,12 @@ export const deviceOperations: readonly Operation[] = [
     answer: z.strictObject({ devices: z.array(shownDevice), next: nextPlace }),
     refusals: ['not-found'],
     act: async ({ devices }, { path, query, rights }) => {
-      const { limit, after, neverAccepted, ...rest } = query;
-      const filter = deviceFilter({ ...rest, neverAccepted: neverAccepted === 'true' });
+      const { limit, after, neverAccepted, paused, ...rest } = query;
+      const filter = deviceFilter({
+        ...rest,
+        neverAccepted: neverAccepted === 'true',
+        paused: paused === 'true',
+      });
       const found = await devices.list(path('id'), { filter, after: Number(after ?? 0), limit });
       return {
         devices: found.devices.map((one) => showDevice(one, rights)),

@@ -117,6 +117,7 @@ export interface GivenFilter {
   readonly neverAccepted?: boolean | undefined;
   readonly registeredBefore?: string | undefined;
   readonly seenBefore?: string | undefined;
+  readonly paused?: boolean | undefined;
   readonly id?: string | undefined;
   readonly user?: string | undefined;
   readonly interest?: string | undefined;
@@ -127,6 +128,7 @@ export function deviceFilter({
   neverAccepted = false,
   registeredBefore: registered,
   seenBefore: seen,
+  paused = false,
   id,
   user,
   interest,
@@ -136,6 +138,7 @@ export function deviceFilter({
     neverAccepted,
     registeredBeforeMs: registered === undefined ? undefined : Date.parse(registered),
     seenBeforeMs: seen === undefined ? undefined : Date.parse(seen),
+    pausedAtMs: paused ? Date.now() : undefined,
     idPrefix: id?.toLowerCase(),
     userId: user,
     interest,

@@ -60,6 +60,10 @@ export const DEVICES_LIST_OPTIONS: readonly Option[] = [
     value: 'INTEREST',
     help: 'Only devices that are subscribed to this interest.',
   },
+  {
+    name: 'paused',
+    help: 'Only devices that nothing is sent to for now, because their gateway asked for that or fails for them alone.',
+  },
   ...FILTER_OPTIONS,
   LIMIT_OPTION,
   CONFIG_OPTION,
@@ -141,8 +145,9 @@ export async function removeDevices(call: Call): Promise<ExitCode> {
 }
 
 function describeLine(device: ShownDevice): string {
-  const { id, registeredAt, seenAt, accepted, userId, client } = device;
-  const state = accepted ? 'accepted' : 'never accepted';
+  const { id, registeredAt, seenAt, accepted, pausedUntil, userId, client } = device;
+  const paused = pausedUntil === null ? '' : `, paused until ${pausedUntil}`;
+  const state = `${accepted ? 'accepted' : 'never accepted'}${paused}`;
   const owner = userId === null ? '' : `  user ${printable(userId)}`;
   return `${id}  registered ${registeredAt}  seen ${seenAt}  ${state}${owner}  ${printable(client)}`;
 }
@@ -158,6 +163,7 @@ function filterOf(given: Arguments): DeviceFilter {
     neverAccepted: given.has('never-accepted'),
     registeredBeforeMs: timeBefore('older-than'),
     seenBeforeMs: timeBefore('not-seen-for'),
+    pausedAtMs: given.has('paused') ? nowMs : undefined,
     idPrefix: idPrefixOf(given),
     userId: given.value('user'),
     interest: given.value('interest'),

@@ -238,7 +238,7 @@ export interface Operations {
   };
   'GET /instances/{id}/devices': {
     readonly path: { readonly id: string };
-    readonly query: { readonly id?: string | undefined; readonly user?: string | undefined; readonly interest?: string | undefined; readonly platform?: string | undefined; readonly neverAccepted?: string | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
+    readonly query: { readonly id?: string | undefined; readonly user?: string | undefined; readonly interest?: string | undefined; readonly platform?: string | undefined; readonly neverAccepted?: string | undefined; readonly paused?: string | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
     readonly body: undefined;
     readonly answer: { readonly devices: readonly ({ readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly userId: string | null; readonly registeredAt: string; readonly seenAt: string; readonly accepted: boolean; readonly acceptedAt: string | null; readonly pausedUntil: string | null; readonly metadata: Readonly<Record<string, string>>; readonly client: string })[]; readonly next: string | null };
   };

@@ -38,8 +38,8 @@ describe('a command for a shell', () => {
     expect(asFanfare(['send', 'app', '-chat', 'e', '-1'], { except: '1.2' })).toBe(
       'fanfare send app --except=1.2 -- -chat e -1',
     );
-    expect(asFanfare(['tail', 'app'], { prefix: '-x', kinds: undefined })).toBe(
-      'fanfare tail app --prefix=-x',
+    expect(asFanfare(['tail', 'app'], { prefix: '-x', kinds: undefined, json: true })).toBe(
+      'fanfare tail app --prefix=-x --json',
     );
   });
 });

@@ -22,14 +22,14 @@ export function asCurl<Name extends OperationName>(name: Name, given: Given<Name
     .join(' ');
 }
 
-/** A command of the server for a shell. Options without a value are left out. */
+/** A command of the server for a shell. An option that is `true` takes no value; others without a value are left out. */
 export function asFanfare(
   operands: readonly string[],
-  options: Readonly<Record<string, string | undefined>> = {},
+  options: Readonly<Record<string, string | boolean | undefined>> = {},
 ): string {
   // With an equals sign, because a value that begins with a dash would count as an option of its own.
   const given = Object.entries(options).flatMap(([name, value]) =>
-    value ? `--${name}=${word(value)}` : [],
+    value === true ? `--${name}` : value ? `--${name}=${word(value)}` : [],
   );
   const words = operands.map(word);
   // So would an operand, but not behind `--`.

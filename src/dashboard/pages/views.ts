@@ -15,6 +15,8 @@ interface View {
   readonly query?: Readonly<Record<string, string>>;
   /** The filters of the page, which are fields of its query. */
   readonly filters?: readonly string[];
+  /** Those of the filters that are `true` or absent: options without a value. */
+  readonly flags?: readonly string[];
   /** The command that prints the same, if there is one. Fields of the query are its options. */
   readonly fanfare?: readonly string[];
 }
@@ -97,7 +99,8 @@ const views: Readonly<Record<string, View>> = {
   '/push/:instance/devices': {
     operation: 'GET /instances/{id}/devices',
     path: instance,
-    filters: ['user', 'interest', 'id', 'platform'],
+    filters: ['user', 'interest', 'id', 'platform', 'paused'],
+    flags: ['paused'],
     fanfare: ['devices', 'list', ':instance'],
   },
   '/push/:instance/devices/:device': {
@@ -128,6 +131,13 @@ export function commandsOf(
     ...filledAll(view.query),
     ...Object.fromEntries((view.filters ?? []).map((name) => [name, query()[name] ?? ''])),
   });
+  const options = () =>
+    Object.fromEntries(
+      Object.entries(asked()).map(([name, value]) => [
+        name,
+        view.flags?.includes(name) ? value === 'true' : value,
+      ]),
+    );
   const { operation, path, fanfare } = view;
   return [
     {
@@ -136,6 +146,6 @@ export function commandsOf(
     },
     ...(fanfare === undefined
       ? []
-      : [{ name: 'fanfare', text: () => asFanfare(fanfare.map(filled), asked()) } as const]),
+      : [{ name: 'fanfare', text: () => asFanfare(fanfare.map(filled), options()) } as const]),
   ];
 }

@@ -445,6 +445,10 @@ export const migrations: readonly (readonly string[])[] = [
     // The names of the events in a request, so that a list need not read bodies. Empty: not known.
     "ALTER TABLE outbox_requests ADD COLUMN events TEXT NOT NULL DEFAULT ''",
   ],
+  [
+    // Few devices of many have a pause.
+    'CREATE INDEX devices_paused ON devices (instance, number) WHERE paused_until IS NOT NULL',
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

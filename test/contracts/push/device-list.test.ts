@@ -102,6 +102,21 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
     expect(JSON.stringify(listed)).not.toContain('token');
   });
 
+  it('has those in a pause', async () => {
+    const [long, over] = [await register(), await register({ platform: 'web' })];
+    await register();
+    const pause = async (id: DeviceId, untilMs: number) => {
+      await database.write(
+        (sql) => sql`UPDATE devices SET paused_until = ${untilMs} WHERE id = ${id}`,
+      );
+    };
+    await pause(long, NOW_MS + 60_000);
+    await pause(over, NOW_MS);
+    expect(await ids({ pausedAtMs: NOW_MS })).toEqual([long]);
+    expect(await ids({ pausedAtMs: NOW_MS, platform: 'web' })).toEqual([]);
+    expect(await ids({ pausedAtMs: NOW_MS - 1 })).toEqual([long, over]);
+  });
+
   it('is filtered by each condition, and by all together', async () => {
     const elsewhere = await makeInstance(database);
     await devices.register({ instance: elsewhere, device: newDevice(), nowMs: NOW_MS });
@@ -241,6 +256,16 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
       limit: 10,
     });
     expect(second).toMatchObject({ devices: [{ id: 'fcm-20900' }], next: undefined });
+
+    // Few are paused, and an index finds them: the first call reaches the end.
+    await database.write(
+      (sql) => sql`UPDATE devices SET paused_until = ${NOW_MS + 1} WHERE id = 'fcm-20900'`,
+    );
+    const paused = { ...ALL, pausedAtMs: NOW_MS };
+    expect(await list.list({ instance, filter: paused, after: 0, limit: 10 })).toMatchObject({
+      devices: [{ id: 'fcm-20900' }],
+      next: undefined,
+    });
 
     turns = 0;
     const filter = { ...ALL, platform: 'fcm' } as const;

@@ -1,7 +1,10 @@
 import { expect, it } from 'bun:test';
+import { join } from 'node:path';
 import { apnsRefusal } from '../../../src/fake-gateways/apns/fake-apns.ts';
 import { fcmRefusal } from '../../../src/fake-gateways/fcm/fake-fcm.ts';
 import { type Platform, platforms } from '../../../src/push/model/device.ts';
+import { admin } from '../../../testing/clients/admin-api.ts';
+import { fanfare } from '../../cli/run-fanfare.ts';
 import { allAccepted, countsOf, DeliverySite, newsFor, type SiteDevice } from './delivery-site.ts';
 
 /** On each gateway, one device asks for a pause. */
@@ -9,6 +12,19 @@ import { allAccepted, countsOf, DeliverySite, newsFor, type SiteDevice } from '.
 const LONG_MS = 180_000;
 const PAUSE_MS = 12_000;
 const DEVICES = 5;
+
+/** The ids of the devices that are listed as paused, by the admin API and by the command. */
+async function pausedDevices({ server }: DeliverySite, instance: string): Promise<unknown> {
+  const { json } = await admin(server, 'GET', `/instances/${instance}/devices?paused=true`);
+  const config = join(server.directory, 'config.json');
+  const args = ['devices', 'list', instance, '--paused', '--json', '--config', config];
+  const { stdout } = await fanfare(server.directory, args);
+  const ids = (some: readonly { readonly id: string }[]) => some.map(({ id }) => id).toSorted();
+  return [
+    ids((json as { devices: readonly { readonly id: string }[] }).devices),
+    ids(JSON.parse(stdout)),
+  ];
+}
 
 /** When requests for a device arrived, the oldest first. */
 function listenTo(site: DeliverySite, platform: Platform, { address }: SiteDevice): number[] {
@@ -53,6 +69,8 @@ it(
     for (let more = 0; more < 7; more++) ids.push(await site.publish(instance, newsFor()));
     for (const id of ids) await othersHaveIt(id);
     const before = arrivals.map((times) => times.length);
+    const paused = platforms.map((platform) => instance.devices[platform][0]?.id ?? '').toSorted();
+    expect(await pausedDevices(site, instance.id)).toEqual([paused, paused]);
     for (const platform of platforms) {
       const events = await site.explain(instance, ids[7] as string, {
         ...(instance.devices[platform][0] as SiteDevice),
@@ -75,6 +93,7 @@ it(
         reasons: [],
       });
     }
+    expect(await pausedDevices(site, instance.id)).toEqual([[], []]);
     expect(before).toEqual([1, 1, 1]);
     for (const [refusedMs, ...taken] of arrivals) {
       expect(taken).toHaveLength(8);

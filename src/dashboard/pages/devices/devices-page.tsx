@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { Button, Search } from '../../parts/controls.tsx';
+import { Button, Search, StateChoice } from '../../parts/controls.tsx';
 import { counted } from '../../parts/formats.ts';
 import { PagedCard } from '../../parts/more.tsx';
 import { Empty } from '../../parts/notices.tsx';
@@ -13,6 +13,7 @@ import { UnreachedPage } from './unreached.tsx';
 
 const fields = ['user', 'interest', 'id'] as const;
 const platforms = ['apns', 'fcm', 'web'] as const;
+const states = ['paused'] as const;
 const WHOLE_ID = /^(apns|fcm|web)-[\da-f-]{36}$/i;
 /** The shortest prefix of an id that the server accepts. */
 const PART_OF_ID = /^(apns|fcm|web)-[\da-f]{6}[\da-f-]*$/i;
@@ -28,8 +29,8 @@ export default function DevicesPage({ instance }: { readonly instance: string })
 }
 
 function AllDevices({ instance }: { readonly instance: string }) {
-  const { user = '', interest = '', id = '', platform = '' } = address.value.query;
-  const filter = { user, interest, id, platform };
+  const { user = '', interest = '', id = '', platform = '', paused = '' } = address.value.query;
+  const filter = { user, interest, id, platform, paused };
   const pages = useList('GET /instances/{id}/devices', 'devices', {
     path: { id: instance },
     query: { ...filter, limit: '100' } as Readonly<Record<string, string | undefined>>,
@@ -38,7 +39,7 @@ function AllDevices({ instance }: { readonly instance: string }) {
   const [typed, setTyped] = useState(id || (interest === '' ? user : `interest:${interest}`));
   const drop = () => {
     setTyped('');
-    setQuery({ user: '', interest: '', id: '', platform: '' });
+    setQuery({ user: '', interest: '', id: '', platform: '', paused: '' });
   };
   const isFiltered = Object.values(filter).some(Boolean);
   const many = items && `${counted(items.length, 'device')}${hasMore ? ' and more' : ''}`;
@@ -51,7 +52,7 @@ function AllDevices({ instance }: { readonly instance: string }) {
         says={many && `${many}${sayFilter(filter)}.`}
         actions={<Button onClick={reload}>Refresh</Button>}
       />
-      <DeviceFilter {...{ instance, platform, typed, setTyped }} />
+      <DeviceFilter {...{ instance, platform, isPaused: paused === 'true', typed, setTyped }} />
       <PagedCard
         label="Devices"
         pages={pages}
@@ -75,11 +76,13 @@ function AllDevices({ instance }: { readonly instance: string }) {
 function DeviceFilter({
   instance,
   platform,
+  isPaused,
   typed,
   setTyped,
 }: {
   readonly instance: string;
   readonly platform: string;
+  readonly isPaused: boolean;
   readonly typed: string;
   readonly setTyped: (typed: string) => void;
 }) {
@@ -112,6 +115,11 @@ function DeviceFilter({
           </option>
         ))}
       </select>
+      <StateChoice
+        states={states}
+        state={isPaused ? 'paused' : undefined}
+        choose={(chosen) => setQuery({ paused: chosen === '' ? '' : 'true' })}
+      />
     </form>
   );
 }
@@ -126,8 +134,10 @@ function readSearch(text: string): readonly [field?: (typeof fields)[number], va
   return field === 'id' || /^(apns|fcm|web)-[\da-f]*$/i.test(text) ? [] : ['user', text];
 }
 
-function sayFilter(filter: Readonly<Record<'user' | 'interest' | 'id' | 'platform', string>>) {
-  const { user, interest, id, platform } = filter;
+function sayFilter(
+  filter: Readonly<Record<'user' | 'interest' | 'id' | 'platform' | 'paused', string>>,
+) {
+  const { user, interest, id, platform, paused } = filter;
   return [
     user === '' ? '' : ` of user ${user}`,
     interest === '' ? '' : ` with the interest ${interest}`,
@@ -135,6 +145,7 @@ function sayFilter(filter: Readonly<Record<'user' | 'interest' | 'id' | 'platfor
     platform === ''
       ? ''
       : ` on ${platformNames[platform as keyof typeof platformNames] ?? platform}`,
+    paused === 'true' ? ' that nothing is sent to for now' : '',
   ].join('');
 }
 

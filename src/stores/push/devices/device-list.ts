@@ -21,6 +21,8 @@ export interface DeviceFilter {
   readonly interest?: string | undefined;
   /** Only devices whose id begins with this. Long enough for few devices of all instances to have it. */
   readonly idPrefix?: string | undefined;
+  /** Only devices whose pause lasts longer than until then. */
+  readonly pausedAtMs?: number | undefined;
 }
 
 /** A device as shown to operators, without its token, which is a secret. */
@@ -176,7 +178,7 @@ export class DeviceList {
 
   /** Reads the devices of a chunk with the index that suits the filter best; `undefined`: there is none. */
   private async indexed(
-    { instance, filter: { userId, interest, idPrefix } }: DeviceRange,
+    { instance, filter: { userId, interest, idPrefix, pausedAtMs } }: DeviceRange,
     after: number,
   ): Promise<readonly number[] | undefined> {
     const limit = PIECE_DEVICES;
@@ -192,25 +194,28 @@ export class DeviceList {
     if (userId !== undefined) {
       return await this.audience.numbers({ instance, kind: 'users', name: userId, after, limit });
     }
-    if (interest === undefined) return undefined;
-    return await this.audience.numbers({
-      instance,
-      kind: 'interests',
-      name: interest,
-      after,
-      limit,
-    });
+    if (interest !== undefined) {
+      const kind = 'interests';
+      return await this.audience.numbers({ instance, kind, name: interest, after, limit });
+    }
+    if (pausedAtMs === undefined) return undefined;
+    const rows: { number: BigInteger }[] = await this.database.read`
+      SELECT number FROM devices
+      WHERE paused_until IS NOT NULL AND instance = ${instance} AND number > ${after}
+      ORDER BY instance, number LIMIT ${limit}`;
+    return rows.map(({ number }) => Number(number));
   }
 }
 
 function matching(sql: SQL, piece: Piece) {
   const { platform, neverAccepted, registeredBeforeMs, seenBeforeMs } = piece.filter;
-  const { userId, interest } = piece.filter;
+  const { userId, interest, pausedAtMs } = piece.filter;
   return sql`${within(sql, piece)}
     ${platform === undefined ? sql`` : sql`AND platform = ${platform}`}
     ${neverAccepted ? sql`AND accepted_at IS NULL` : sql``}
     ${registeredBeforeMs === undefined ? sql`` : sql`AND registered_at < ${registeredBeforeMs}`}
     ${seenBeforeMs === undefined ? sql`` : sql`AND seen_at < ${seenBeforeMs}`}
+    ${pausedAtMs === undefined ? sql`` : sql`AND paused_until > ${pausedAtMs}`}
     ${userId === undefined ? sql`` : sql`AND user_id = ${userId}`}
     ${interest === undefined ? sql`` : sql`AND ${hasInterest(sql, piece.instance, interest)}`}`;
 }
