@@ -9,6 +9,8 @@ export interface Backend {
   readonly dialect: Dialect;
   /** What was found at the start between this server and its database. */
   readonly pooler: Pooler | undefined;
+  /** Ends what is said of an error: the network file system of the store, if it is on one. */
+  readonly diskNote: string;
   /** Reads committed data. Get it for each use, because it may be replaced. */
   readonly read: SQL;
   readonly begin: Begin;

@@ -6,6 +6,7 @@ import { redactedUrl } from '../../runtime/logging/redact.ts';
 import type { Backend } from './backend.ts';
 import type { Dialect } from './dialect.ts';
 import { isAway, StoreAway, StoreUnavailable } from './faults.ts';
+import { networkNote } from './file-system.ts';
 import { migrate } from './migrations.ts';
 import { openPostgres } from './postgres.ts';
 import { whyUnreached } from './postgres-reach.ts';
@@ -19,6 +20,8 @@ export class Database implements AsyncDisposable {
   readonly dialect: Dialect;
   /** What was found at the start between this server and its database. */
   readonly pooler: Pooler | undefined;
+  /** Ends what is said of an error: the network file system of the store, if it is on one. */
+  readonly diskNote: string;
   private readonly backend: Backend;
   /** Called with the owner of each change that is refused because too many wait. */
   onRefused: (owner: WriteOwner) => void = () => undefined;
@@ -29,6 +32,7 @@ export class Database implements AsyncDisposable {
     this.backend = backend;
     this.dialect = backend.dialect;
     this.pooler = backend.pooler;
+    this.diskNote = backend.diskNote;
     this.queue = new WriteQueue({
       begin,
       commitsAtOnce,
@@ -100,7 +104,10 @@ export async function openDatabase(url: string, tls = NO_CLIENT_TLS): Promise<Da
     }
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
-    const why = filename === undefined ? await whyUnreached(url, tls, error) : messageOf(error);
+    const why =
+      filename === undefined
+        ? await whyUnreached(url, tls, error)
+        : `${messageOf(error)}${networkNote(filename)}`;
     // SQLite may find the damage before the store is checked.
     const isDamaged = error instanceof SQL.SQLiteError && error.code.startsWith('SQLITE_CORRUPT');
     const fault = isDamaged ? 'is damaged, restore it from a backup' : 'cannot be opened';

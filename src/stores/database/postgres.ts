@@ -86,6 +86,7 @@ export async function openPostgres(
   return {
     dialect: 'postgres',
     pooler,
+    diskNote: '',
     get read() {
       return sql;
     },

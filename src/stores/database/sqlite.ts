@@ -1,17 +1,10 @@
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SQL } from 'bun';
 import type { Backend } from './backend.ts';
 import { StoreUnavailable } from './faults.ts';
+import { currentMounts, networkNote } from './file-system.ts';
 import type { Begin } from './write-queue.ts';
 
 /** Milliseconds that a statement waits for another process that writes, for example a command. */
@@ -36,7 +29,7 @@ export async function openSqlite(url: string, file: string): Promise<Backend> {
   const writer = new SQL({ adapter: 'sqlite', filename, create: true });
   if (!inMemory) await requireSameFile(writer, url, file);
   await writer.unsafe(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  await writer.unsafe('PRAGMA journal_mode = WAL');
+  await requireLog(writer, url);
   // Commits must survive a power cut, not only a crash.
   await writer.unsafe('PRAGMA synchronous = FULL');
   await writer.unsafe('PRAGMA foreign_keys = ON');
@@ -53,6 +46,7 @@ export async function openSqlite(url: string, file: string): Promise<Backend> {
   return {
     dialect: 'sqlite',
     pooler: undefined,
+    diskNote: inMemory ? '' : networkNote(file),
     read: reader,
     begin,
     beginUnhurried: begin,
@@ -82,6 +76,17 @@ export function filenameFor(file: string): string {
   return file === ':memory:' ? file : pathToFileURL(file).href;
 }
 
+/** Turns on the write-ahead log. SQLite keeps another journal, and says so, where it cannot share memory. */
+async function requireLog(sql: SQL, url: string): Promise<void> {
+  const rows: { journal_mode: string }[] = await sql.unsafe('PRAGMA journal_mode = WAL');
+  const mode = rows[0]?.journal_mode ?? '';
+  if (['wal', 'memory'].includes(mode)) return;
+  await sql.close();
+  throw new StoreUnavailable(
+    `The store ${url} cannot be opened: its file system allows no write-ahead log (SQLite keeps the journal mode ${mode})`,
+  );
+}
+
 /** Throws if SQLite has opened another file than the one that is locked and checked. */
 async function requireSameFile(sql: SQL, url: string, file: string): Promise<void> {
   const databases: { file: string }[] = await sql.unsafe('PRAGMA database_list');
@@ -108,28 +113,11 @@ export function requireOneName(url: string, name: string): void {
       `The store ${url} has several names (hard links): servers that use it by different names would damage it. Keep one name of ${file}`,
     );
   }
-  if (isMountPoint(file)) {
+  if (currentMounts().some(({ point }) => point === file)) {
     throw new StoreUnavailable(
       `The store ${url} is a single mounted file, without the files that SQLite keeps beside it. Mount its directory instead of ${file}`,
     );
   }
-}
-
-/** Whether the path is a mount point, for example of a single file by `docker run -v`. */
-function isMountPoint(path: string): boolean {
-  let mounts: string;
-  try {
-    mounts = readFileSync('/proc/self/mountinfo', 'utf8');
-  } catch {
-    // Only Linux has this file, and only Linux mounts files.
-    return false;
-  }
-  return mounts.split('\n').some((line) => {
-    // Source: proc_pid_mountinfo(5), field (5). White space and backslashes are octal escapes.
-    const [, , , , point = ''] = line.split(' ');
-    const code = (_: string, octal: string) => String.fromCharCode(Number.parseInt(octal, 8));
-    return point.replace(/\\([0-7]{3})/g, code) === path;
-  });
 }
 
 /** Creates a missing file, readable by its owner only, because it will hold secrets. */

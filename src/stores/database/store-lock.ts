@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { errorCode } from '../../runtime/error-code.ts';
 import { sqliteFileOf } from './database.ts';
 import { StoreUnavailable } from './faults.ts';
+import { networkNote } from './file-system.ts';
 import { fileIdentity, makeFile, requireOneName } from './sqlite.ts';
 
 /** How long a start waits for another server that is writing its identity or stopping. Milliseconds. */
@@ -46,10 +47,11 @@ export class StoreLock implements Disposable {
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw error instanceof StoreUnavailable
-        ? new StoreUnavailable(`The store ${url} ${why}`)
-        : new StoreUnavailable(`The store ${url} cannot be locked with ${store}.lock: ${why}`, {
-            cause: error,
-          });
+        ? new StoreUnavailable(`The store ${url} ${why}${networkNote(store)}`)
+        : new StoreUnavailable(
+            `The store ${url} cannot be locked with ${store}.lock: ${why}${networkNote(store)}`,
+            { cause: error },
+          );
     }
   }
 

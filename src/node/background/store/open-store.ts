@@ -4,6 +4,7 @@ import { monotonicTimers, systemTimers } from '../../../runtime/system-timers.ts
 import { type Database, openDatabase } from '../../../stores/database/database.ts';
 import { StoreLock } from '../../../stores/database/store-lock.ts';
 import type { Readiness } from '../../../transports/admin/readiness.ts';
+import { examineDisk } from './store-disk.ts';
 import { StoreHealth } from './store-health.ts';
 import { waitForStore } from './wait-for-store.ts';
 
@@ -28,6 +29,7 @@ export async function openStore({
   log,
 }: OpenStoreOptions): Promise<OpenStore> {
   await using parts = new AsyncDisposableStack();
+  examineDisk(url, { log });
   const lock = parts.use(StoreLock.take(url));
   const database = parts.use(
     await waitForStore(() => openDatabase(url, tls), { log, timers: monotonicTimers }),

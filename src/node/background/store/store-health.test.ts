@@ -14,6 +14,7 @@ let writes: number;
 let lost: () => Promise<string | undefined>;
 let lostLock: string | undefined;
 let written: () => Promise<void>;
+let diskNote: string;
 let health: StoreHealth;
 
 beforeEach(() => {
@@ -25,7 +26,11 @@ beforeEach(() => {
   lost = async () => undefined;
   lostLock = undefined;
   written = async () => undefined;
+  diskNote = '';
   const database = {
+    get diskNote() {
+      return diskNote;
+    },
     lost: () => lost(),
     write: async () => {
       writes += 1;
@@ -82,6 +87,16 @@ describe('StoreHealth', () => {
     ]);
     await timers.advance(5_000);
     expect(writes).toBe(6);
+  });
+
+  it('names the network file system of the store with an error of SQLite', async () => {
+    diskNote = ' (on the network file system nfs4)';
+    const code = 'SQLITE_IOERR_SHMMAP';
+    health.reporter('push')(new SQL.SQLiteError('disk I/O error', { code, errno: 5386 }));
+    expect(health.fault()).toBe(
+      'the file system does not let programs share memory (on the network file system nfs4)',
+    );
+    expect(log.lines[0]).toContain('nfs4');
   });
 
   it('reports damage even if writes still succeed', async () => {

@@ -1,3 +1,4 @@
+import { SQL } from 'bun';
 import type { Log, Timers } from '../../../runtime/ports.ts';
 import type { Database } from '../../../stores/database/database.ts';
 import { isDamage, plainFault } from '../../../stores/database/faults.ts';
@@ -7,7 +8,7 @@ import type { Readiness, StoreUser } from '../../../transports/admin/readiness.t
 const CHECK_INTERVAL_MS = 1000;
 
 export interface StoreHealthOptions {
-  readonly database: Pick<Database, 'lost' | 'write'>;
+  readonly database: Pick<Database, 'lost' | 'write' | 'diskNote'>;
   readonly lock: Pick<StoreLock, 'lost'>;
   readonly readiness: Readiness;
   readonly log: Log;
@@ -92,7 +93,8 @@ export class StoreHealth implements AsyncDisposable {
     const { readiness, log } = this.options;
     const worked = readiness.storeWorks;
     if (isDamage(error)) this.damage ??= error;
-    const why = error === undefined ? undefined : plainFault(error);
+    const note = error instanceof SQL.SQLError ? this.options.database.diskNote : '';
+    const why = error === undefined ? undefined : `${plainFault(error)}${note}`;
     const hasChanged = readiness.setStore(user, why);
     if (worked && why !== undefined) {
       const exactly = error instanceof Error ? error.message : undefined;
