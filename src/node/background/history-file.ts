@@ -105,8 +105,10 @@ export class HistoryFile implements AsyncDisposable {
     if (body.length === 0) return;
     const token = crypto.randomUUID();
     try {
-      write(this.file, token, body);
+      write(unfinished(this.file), token, body);
+      // The file appears last, so that one that is there can be used.
       await this.token.set(token);
+      renameSync(unfinished(this.file), this.file);
     } catch (error) {
       this.log.warn('The histories could not be kept over the restart: clients learn of a gap', {
         file: this.file,
@@ -159,23 +161,21 @@ function read(file: string, token: string, historyBytes: number): SharedArrayBuf
 
 function write(file: string, token: string, body: Uint8Array): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const temporary = unfinished(file);
-  rmSync(temporary, { force: true });
-  const descriptor = openSync(temporary, 'wx', 0o600);
+  rmSync(file, { force: true });
+  const descriptor = openSync(file, 'wx', 0o600);
   try {
     writeAll(descriptor, Buffer.from(`fanfare-histories 1 ${token} ${hashOf(body)}\n`));
     writeAll(descriptor, body);
     fsyncSync(descriptor);
   } catch (error) {
-    rmSync(temporary, { force: true });
+    rmSync(file, { force: true });
     throw error;
   } finally {
     closeSync(descriptor);
   }
-  renameSync(temporary, file);
 }
 
-/** A file that is not complete yet. */
+/** A file that is not complete yet, or not announced in the store. */
 function unfinished(file: string): string {
   return `${file}.unfinished`;
 }
