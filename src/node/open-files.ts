@@ -1,4 +1,5 @@
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
+import { StartFailed } from './start-failed.ts';
 
 /** The limit of file descriptors of this process, and its shares. */
 export interface OpenFiles {
@@ -24,6 +25,27 @@ const PUSH_MAX = 40_000;
  */
 const OWN_MIN = 64;
 const OWN_MAX = 2_000;
+
+/** With fewer, the descriptors of the server itself and a few clients would use up all of them. */
+const LEAST = 128;
+
+/** Service managers and containers allow more. With fewer, somebody has probably set the limit of a shell. */
+const USUAL_MIN = 4_096;
+
+/** How to raise the limit. */
+export const RAISE_LIMIT = 'raise LimitNOFILE of the unit, or ulimit -n of the shell';
+
+/** Whether so few descriptors are allowed that it is probably a mistake. */
+export function areFew({ limit }: Pick<OpenFiles, 'limit'>): boolean {
+  return limit < USUAL_MIN;
+}
+
+/** Throws `StartFailed` if a server cannot run with so few descriptors. */
+export function requireOpenFiles(limit = readLimit()): void {
+  if (limit === undefined || limit >= LEAST) return;
+  const message = `The limit of open files is ${limit}, and a server needs ${LEAST} or more: ${RAISE_LIMIT}`;
+  throw new StartFailed({ exitCode: 2, message });
+}
 
 /** Reads the limit and divides it; `undefined` on systems other than Linux. */
 export function readOpenFiles(): OpenFiles | undefined {

@@ -13,6 +13,7 @@ import { LineRelay } from './link/line-relay.ts';
 import type { AdminPasswordSource, ListenerAddress } from './link/messages.ts';
 import { logMemory, planMemory } from './memory/plan-memory.ts';
 import { boundUnsentBytes } from './memory/unsent-bytes.ts';
+import { requireOpenFiles } from './open-files.ts';
 import { handleBackgroundMessage } from './realtime/background-messages.ts';
 import { RealtimeLoops } from './realtime/realtime-loops.ts';
 import { serverName } from './server-name.ts';
@@ -58,6 +59,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   refuseUnsupported(config);
   const logFormat = formatOf(config);
   const tlsFiles = readTlsFiles(config);
+  requireOpenFiles();
   const memory = planMemory(config);
   const { threads, plan } = memory;
 

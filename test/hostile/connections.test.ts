@@ -80,11 +80,19 @@ async function firstClosed(clients: readonly RawClient[], count: number): Promis
   return closed;
 }
 
+it('a server that may have fewer than 128 open files does not start, and says why', async () => {
+  await expect(startFanfare({ openFilesMax: 100 })).rejects.toThrow(
+    'The limit of open files is 100, and a server needs 128 or more: raise LimitNOFILE',
+  );
+});
+
 describe('a server that may have 500 open files', () => {
   it.concurrent('logs that limit, serves its clients while 700 silent connections arrive, does not spin, and recovers', async () => {
     await using server = await startFanfare({ openFilesMax: 500 });
-    expect(JSON.parse(await server.logged(/limited by open files/))).toMatchObject({
+    expect(JSON.parse(await server.logged(/limit of open files is low/))).toMatchObject({
+      level: 'warn',
       openFilesLimit: 500,
+      hint: 'raise LimitNOFILE of the unit, or ulimit -n of the shell',
     });
     await using honest = await RawClient.connect(server);
     await honest.subscribe('a');

@@ -15,7 +15,7 @@ import { logConnectionLimit } from './limits.ts';
 import type { Realtime, RealtimeOptions } from './realtime.ts';
 import type { Relays } from './relays.ts';
 
-export interface ListenParts extends Pick<RealtimeOptions, 'tls' | 'links' | 'log'> {
+export interface ListenParts extends Pick<RealtimeOptions, 'config' | 'tls' | 'links' | 'log'> {
   readonly settings: Config['channels'];
   readonly openFiles: OpenFiles | undefined;
   readonly listeners: Listeners;
@@ -27,10 +27,13 @@ export interface ListenParts extends Pick<RealtimeOptions, 'tls' | 'links' | 'lo
 
 /** Makes the function that starts to listen. */
 export function listenerOf(parts: ListenParts): Realtime['listen'] {
-  const { settings, tls, links, log, openFiles, listeners, fileChecks } = parts;
+  const { config, settings, tls, links, log, openFiles, listeners, fileChecks } = parts;
   return (port) => {
     const listener = listeners.open(tls, port);
-    if (openFiles !== undefined && links.index === 0) logConnectionLimit(settings, openFiles, log);
+    if (openFiles !== undefined && links.index === 0) {
+      // Those of the loop hold no more connections than open files allow.
+      logConnectionLimit(config.channels, openFiles, log);
+    }
     fileChecks.start();
     return { host: settings.host, port: listener.port, tls: tls !== undefined };
   };

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { MemoryShares } from '../memory/shares.ts';
-import type { OpenFiles } from '../open-files.ts';
+import { areFew, type OpenFiles, RAISE_LIMIT } from '../open-files.ts';
 
 type ChannelSettings = Config['channels'];
 
@@ -58,8 +58,14 @@ export function logConnectionLimit(
   if (configuredConnections(settings) <= connections) return;
   const line = { connections, pushConnections: push, openFilesLimit: limit };
   const set = settings.maxConnections;
-  if (set === 0) log.info('Connections are limited by open files', line);
-  else log.warn('channels.maxConnections is more than open files allow', { ...line, set });
+  if (set === 0) {
+    if (areFew(openFiles)) {
+      log.warn('Few connections are possible: the limit of open files is low', {
+        ...line,
+        hint: RAISE_LIMIT,
+      });
+    } else log.info('Connections are limited by open files', line);
+  } else log.warn('channels.maxConnections is more than open files allow', { ...line, set });
 }
 
 function configuredConnections({ maxConnections }: ChannelSettings): number {
