@@ -9,6 +9,7 @@ it('a server that is killed leaves no ghost: its users are reported as gone once
   const gone = scene.peopleAt(1);
   cluster.servers[1]?.process.kill('SIGKILL');
   for (const person of gone) await scene.goes(person);
+  const noticed = cluster.servers[0]?.logged(/"Another server does not answer"/);
   // Their lease ends after 10 s.
   await scene.settles();
   await scene.reports(gone.map(({ userId }) => `-${userId}`));
@@ -22,4 +23,5 @@ it('a server that is killed leaves no ghost: its users are reported as gone once
       expect(changes.toSorted()).toEqual([`+${userId}`, `+${userId}`, `-${userId}`, `-${userId}`]);
     }
   }
+  expect(JSON.parse((await noticed) ?? '')).toMatchObject({ level: 'warn' });
 }, 90_000);

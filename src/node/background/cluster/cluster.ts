@@ -285,6 +285,8 @@ export async function answerFor(
   switch (question.what) {
     case 'here':
       return { installation: await local.meet(node, question.installation) };
+    case 'alive':
+      return true;
     case 'report':
       return await local.report();
     case 'conditions':

@@ -55,6 +55,7 @@ export async function findServers(config: Config, timeoutMs: number): Promise<Fo
   const others = new OtherServers({
     node,
     timers: monotonicTimers,
+    log: SILENT,
     send: (to, text) => bus.notify(to, text),
     answer: async () => null,
   });

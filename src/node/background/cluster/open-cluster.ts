@@ -25,20 +25,20 @@ export interface OpenClusterOptions {
   readonly monitor: Monitor;
   readonly readiness: Readiness;
   readonly webhooks: Pick<Webhooks, 'endpoints'>;
-  readonly log: LocalServer['log'];
+  readonly lines: LocalServer['log'];
   /** Finds out what this server belongs to. */
   readonly installation: () => Promise<Installation | undefined>;
-  readonly warn: Log['warn'];
+  readonly log: Log;
   /** The latest outcome of the gateway of an instance on this server. */
   readonly saidLast: (instanceId: string, platform: Platform) => SaidByGateway;
 }
 
 /** This server's view of the cluster. */
-export interface ClusterPart {
+export interface ClusterPart extends Disposable {
   readonly cluster: Cluster;
   /** Handles a message from a loop of another server. Returns `false` if it is for others or cannot be read. */
   receive(from: string, text: string): boolean;
-  /** Announces this server to the others, which may ask it from then on. */
+  /** Announces this server to the others, which may ask it from then on, and notices if one of them fails. */
   begin(): void;
 }
 
@@ -49,7 +49,7 @@ export function openCluster(options: OpenClusterOptions): ClusterPart {
     own: options.installation,
     ask: async (name) => installationIn(await others?.askOne(name, { what: 'here' })),
     timers: systemTimers,
-    log: { warn: options.warn },
+    log: options.log,
   });
   const local = localServer(options, strangers);
   const others =
@@ -57,6 +57,7 @@ export function openCluster(options: OpenClusterOptions): ClusterPart {
       ? new OtherServers({
           node,
           timers: systemTimers,
+          log: options.log,
           // One loop represents this server.
           send: (to, text) => realtime.ask({ what: 'notify-servers', to, text }),
           answer: (question, from) => answerFor(local, question, from),
@@ -73,8 +74,11 @@ export function openCluster(options: OpenClusterOptions): ClusterPart {
     receive: (from, text) => others?.receive(from, text) === true,
     begin() {
       // From then on the servers know each other, so a failed one is noticed.
-      if (others !== undefined) void introduce(others, strangers, options.installation);
+      if (others === undefined) return;
+      void introduce(others, strangers, options.installation);
+      others.watch();
     },
+    [Symbol.dispose]: () => others?.[Symbol.dispose](),
   };
 }
 
@@ -99,7 +103,7 @@ function localServer(
     monitor,
     readiness,
     webhooks,
-    log,
+    lines,
     installation,
     saidLast,
   }: OpenClusterOptions,
@@ -126,7 +130,7 @@ function localServer(
     },
     conditions: () => monitor.check(),
     figures: (sinceMs) => monitor.figures(sinceMs),
-    log,
+    log: lines,
     gateways(instanceId) {
       const paused = monitor.pausesOf(instanceId);
       const of = (platform: Platform) => paused.filter((one) => one.platform === platform);

@@ -9,10 +9,15 @@ function stage() {
   const time = new FakeTime();
   const servers = new Map<string, OtherServers>();
   const seen = { asked: [] as string[], silent: new Set<string>(), isRedisAway: false };
+  const log: unknown[] = [];
   const open = (node: string, answer?: (question: ClusterQuestion) => Promise<unknown>) => {
     const others = new OtherServers({
       node,
       timers: time,
+      log: {
+        info: (message, fields) => void log.push([message, fields]),
+        warn: (message, fields) => void log.push([message, fields]),
+      },
       async send(to, text) {
         if (seen.isRedisAway) return undefined;
         const receivers = [...servers].filter(([name]) =>
@@ -33,7 +38,7 @@ function stage() {
     servers.set(node, others);
     return others;
   };
-  return { time, servers, seen, open };
+  return { time, servers, seen, open, log };
 }
 
 const problems = { what: 'problems', appId: 'x' } as const;
@@ -80,6 +85,41 @@ describe('the other servers of a cluster', () => {
     await patiently(time, a.ask(problems));
     await time.advance(600_000);
     expect(a.list().map(({ name }) => name)).toEqual(['b']);
+  });
+
+  it('are noticed when they fail, without a question, and logged once until they answer again', async () => {
+    const { open, time, seen, log } = stage();
+    using a = open('a');
+    const b = open('b');
+    await a.ask(problems);
+    for (const one of [a, b]) one.watch();
+    await time.advance(60_000);
+    seen.silent.add('b');
+    b[Symbol.dispose]();
+    const failedAtMs = time.now();
+    const lastHeard = new Date(failedAtMs).toISOString();
+    await time.advance(60_000);
+    const [{ silentSinceMs = 0 } = {}] = a.list();
+    expect(silentSinceMs - failedAtMs).toBeWithin(1, 11_001);
+    expect(log).toEqual([['Another server does not answer', { server: 'b', lastHeard }]]);
+    seen.silent.clear();
+    await time.advance(20_000);
+    expect(log.slice(1)).toEqual([['Another server answers again', { server: 'b' }]]);
+    expect(a.list()).toMatchObject([{ name: 'b', silentSinceMs: undefined }]);
+  });
+
+  it('are not logged as silent while Redis is away', async () => {
+    const { open, time, seen, log } = stage();
+    using a = open('a');
+    using b = open('b');
+    await a.ask(problems);
+    for (const one of [a, b]) one.watch();
+    await time.advance(20_000);
+    seen.isRedisAway = true;
+    await time.advance(60_000);
+    seen.isRedisAway = false;
+    await time.advance(20_000);
+    expect(log).toEqual([]);
   });
 
   it('are not missed after they have stopped as they should', async () => {

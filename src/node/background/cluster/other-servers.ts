@@ -1,4 +1,4 @@
-import type { Timers } from '../../../runtime/ports.ts';
+import type { Log, Timers } from '../../../runtime/ports.ts';
 import { OperationRefused } from '../../../tenants/operation-refused.ts';
 import { FORM } from '../../link/cluster-format.ts';
 import type { ClusterQuestion, ClusterQuestions } from './questions.ts';
@@ -7,6 +7,7 @@ export interface OtherServersOptions {
   /** The name of this server. */
   readonly node: string;
   readonly timers: Timers;
+  readonly log: Pick<Log, 'info' | 'warn'>;
   /**
    * Sends a text to one loop of each other server, or to a given loop. Returns the number of receivers; `undefined`
    * if it is unknown at the moment.
@@ -36,6 +37,8 @@ interface Known {
   readonly loop: string;
   heardAtMs: number;
   silentSinceMs: number | undefined;
+  /** Whether a line of the log says that it does not answer. */
+  isLogged: boolean;
   isStopping: boolean;
 }
 
@@ -57,6 +60,9 @@ type ReceivedMessage = ServerMessage & { readonly node: string };
 /** The timeout of a question. Milliseconds. */
 const ANSWER_MS = 1_000;
 
+/** How often the others are asked, so that a failed one is noticed when it fails. Milliseconds. */
+const CHECK_MS = 10_000;
+
 /** A server without an answer for this long is forgotten. Milliseconds. */
 const FORGOTTEN_MS = 10 * 60 * 1_000;
 
@@ -70,8 +76,8 @@ const ANSWERED_MAX = 32;
 /** The largest answer, in characters. */
 const ANSWER_MAX = 4 * 1024 * 1024;
 
-/** Asks the other servers of a cluster and answers their questions. Sends nothing while there are no questions. */
-export class OtherServers {
+/** Asks the other servers of a cluster, and answers their questions. */
+export class OtherServers implements Disposable {
   private readonly options: OtherServersOptions;
   private readonly known = new Map<string, Known>();
   private readonly pending = new Map<number, Pending>();
@@ -79,9 +85,23 @@ export class OtherServers {
   private readonly running = new Map<string, Promise<Answers<unknown>>>();
   private lastNumber = 0;
   private answering = 0;
+  private cancelCheck: () => void = () => undefined;
+  private isClosed = false;
 
   constructor(options: OtherServersOptions) {
     this.options = options;
+  }
+
+  /** Asks the known servers every ten seconds whether they answer. */
+  watch(): void {
+    if (this.isClosed) return;
+    this.cancelCheck = this.options.timers.after(CHECK_MS, () => void this.check());
+  }
+
+  private async check(): Promise<void> {
+    // If too many questions are open, their answers say as much.
+    if (this.known.size > 0) await this.ask({ what: 'alive' }).catch(() => undefined);
+    this.watch();
   }
 
   /** All known servers by name, without those that have stopped. */
@@ -161,9 +181,11 @@ export class OtherServers {
     };
     this.pending.set(number, pending);
     const cancel = this.options.timers.after(ANSWER_MS, () => pending.done.resolve());
+    let isSent = false;
     const sent = this.send(to, { type: 'ask', number, question });
-    void sent.then((receivers = 0) => {
-      pending.receivers = receivers;
+    void sent.then((receivers) => {
+      isSent = receivers !== undefined;
+      pending.receivers = receivers ?? 0;
       this.checkDone(pending);
     });
     await pending.done.promise;
@@ -171,6 +193,8 @@ export class OtherServers {
     this.pending.delete(number);
     const answers = Array.from(pending.answers, ([node, answer]) => ({ node, answer }));
     if (to === undefined) this.noteMissing(pending.answers);
+    // While Redis is away, nobody can answer.
+    if (to === undefined && isSent) this.logSilent();
     return {
       answers: answers.filter(({ answer }) => answer !== null),
       away: [...this.known.keys()].filter((node) => (pending.answers.get(node) ?? null) === null),
@@ -212,7 +236,9 @@ export class OtherServers {
     // A restarted server is represented by a new loop.
     const isStopping = known?.loop === loop && known.isStopping;
     const heardAtMs = this.options.timers.now();
-    this.known.set(node, { loop, heardAtMs, silentSinceMs: undefined, isStopping });
+    const isLogged = false;
+    this.known.set(node, { loop, heardAtMs, silentSinceMs: undefined, isLogged, isStopping });
+    if (known?.isLogged) this.options.log.info('Another server answers again', { server: node });
   }
 
   /** Records which servers did not answer. */
@@ -226,11 +252,28 @@ export class OtherServers {
     this.forget();
   }
 
+  /** Logs which servers have not answered for longer than a busy machine takes. */
+  private logSilent(): void {
+    const { timers, log } = this.options;
+    for (const [server, known] of this.known) {
+      const { heardAtMs, silentSinceMs = timers.now() } = known;
+      if (known.isLogged || timers.now() - silentSinceMs < CHECK_MS) continue;
+      known.isLogged = true;
+      const lastHeard = new Date(heardAtMs).toISOString();
+      log.warn('Another server does not answer', { server, lastHeard });
+    }
+  }
+
   private forget(): void {
     const nowMs = this.options.timers.now();
     for (const [node, { silentSinceMs = nowMs }] of this.known) {
       if (nowMs - silentSinceMs >= FORGOTTEN_MS) this.known.delete(node);
     }
+  }
+
+  [Symbol.dispose](): void {
+    this.isClosed = true;
+    this.cancelCheck();
   }
 }
 

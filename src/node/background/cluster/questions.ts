@@ -31,6 +31,8 @@ export interface ClusterQuestions {
     ask: { readonly installation?: Installation | undefined };
     answer: true | { readonly installation?: Installation | undefined };
   };
+  /** Whether it answers. Older releases answer `null`, which is enough. */
+  alive: { ask: Record<never, never>; answer: true };
   report: { ask: Record<never, never>; answer: NodeReport };
   conditions: { ask: Record<never, never>; answer: Checked };
   figures: { ask: { readonly sinceMs: number }; answer: KeptFigures };

@@ -47,17 +47,19 @@ export function openMonitoring(options: MonitoringOptions): MonitoringPart {
   const serverLog = parts.use(
     new LogReading({ node: serverName(config), ring, timers: systemTimers, log }),
   );
-  const servers = openCluster({
-    facts,
-    realtime,
-    monitor,
-    readiness,
-    webhooks,
-    log: (query) => serverLog.list(query),
-    installation: () => ownInstallation(options.database, options.tenants.apps.directory.all()),
-    warn: (text, fields) => log.warn(text, fields),
-    saidLast: lastOutcomesOf(options),
-  });
+  const servers = parts.use(
+    openCluster({
+      facts,
+      realtime,
+      monitor,
+      readiness,
+      webhooks,
+      lines: (query) => serverLog.list(query),
+      installation: () => ownInstallation(options.database, options.tenants.apps.directory.all()),
+      log,
+      saidLast: lastOutcomesOf(options),
+    }),
+  );
   const { cluster } = servers;
   const running = parts.move();
   return {
