@@ -242,10 +242,12 @@ it.skipIf(!canMount)(
           stderr: 'pipe',
         },
       );
-      const [stderr, exitCode] = await Promise.all([
+      const [printed, exitCode] = await Promise.all([
         new Response(child.stderr).text(),
         child.exited,
       ]);
+      // Beside lines of the log.
+      const stderr = printed.replace(/^\{.*\n/gm, '');
       expect({ stderr, exitCode }).toEqual({
         exitCode: 1,
         stderr: `fanfare: The store sqlite:a place/alone.db is a single mounted file, without the files that SQLite keeps beside it. Mount its directory instead of ${join(place, 'alone.db')}\n`,

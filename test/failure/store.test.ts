@@ -165,7 +165,8 @@ describe('a server whose store', () => {
     });
 
     expect(await child.exited).toBe(1);
-    const said = await child.stderr.text();
+    // Beside lines of the log.
+    const said = (await child.stderr.text()).replace(/^\{.*\n/gm, '');
     expect(said).toMatch(/^fanfare: The store sqlite:.*(damaged|cannot be opened).*\n$/);
     expect(await child.stdout.text()).toBe('');
     rmSync(directory, { recursive: true });
