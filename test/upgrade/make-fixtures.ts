@@ -1,12 +1,12 @@
 import packageJson from '../../package.json';
-import { databases } from '../../testing/databases/databases.ts';
+import { newDatabases } from '../../testing/databases/databases.ts';
 import { startFanfare } from '../../testing/servers/fanfare.ts';
 import { startAround } from './around.ts';
 import { addCertificate, fill, optionsOf, withPassword } from './made-up-data.ts';
 import { writeFixture } from './stored-release.ts';
 
 /** `npm run upgrade-fixtures`: writes the stores of the version in `package.json`, from real servers with made-up data. */
-for (const { make } of databases) {
+for (const { make } of newDatabases) {
   await using store = await make();
   await using around = await startAround();
   const server = await startFanfare(optionsOf(store.url));

@@ -86,7 +86,9 @@ export async function loadRelease(
     using file = new SqliteFile(url.slice('sqlite:'.length), { create: true });
     file.run(text);
   } else {
-    await using database = new SQL(url, { max: 1 });
+    // As `pg_dump` writes it: a backslash is no escape.
+    const connection = { standard_conforming_strings: 'on' };
+    await using database = new SQL(url, { max: 1, connection });
     await database.unsafe(text);
   }
 }

@@ -4,7 +4,7 @@ import { StoredCertificates } from '../../src/stores/certificates/certificate-st
 import { openDatabase } from '../../src/stores/database/database.ts';
 import { admin } from '../../testing/clients/admin-api.ts';
 import { PushConnection, PushRequests } from '../../testing/clients/push-requests.ts';
-import { databases } from '../../testing/databases/databases.ts';
+import { newDatabases } from '../../testing/databases/databases.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { startFanfare } from '../../testing/servers/fanfare.ts';
 import { TestApp } from '../../testing/servers/test-app.ts';
@@ -27,7 +27,7 @@ type Rows = readonly Readonly<Record<string, unknown>>[];
 
 async function open(release: StoredRelease) {
   await using parts = new AsyncDisposableStack();
-  const database = databases.find(({ name }) => name.toLowerCase().startsWith(release.dialect));
+  const database = newDatabases.find(({ name }) => name.toLowerCase().startsWith(release.dialect));
   if (database === undefined) throw new Error(`No database for ${release.dialect}`);
   const { url } = parts.use(await database.make());
   const around = parts.use(await startAround());
