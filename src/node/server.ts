@@ -76,7 +76,6 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     }),
   );
   const { log } = opened;
-  logMemory(memory, log);
   using start = new SlowStart(log, monotonicTimers);
   const stopTime = new StopTime();
   // What runs last, just before the log ends.
@@ -122,6 +121,8 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   await realtime.openThreads();
   background.onCertificate = certificateUser(realtime, log);
   const listener = await realtime.listen();
+  // A start that fails has one line, which says why.
+  logMemory(memory, log);
   // Also those of push and of the admin API, which the background thread has opened.
   if (plan.unsentBytes !== undefined) boundUnsentBytes(plan.unsentBytes);
   start.waitsFor('the background thread');

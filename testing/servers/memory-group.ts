@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const CGROUPS = '/sys/fs/cgroup';
@@ -85,7 +85,11 @@ function open(folder: string, { limits, wishes, killsIn, used, alsoUsed }: Versi
   const read = (name: string) => readFileSync(join(folder, name), 'utf8');
   // Version 2 passes a controller on only if it is told to.
   tryWrite(join(dirname(folder), 'cgroup.subtree_control'), '+memory');
-  for (const [name, value] of Object.entries(limits)) writeFileSync(join(folder, name), value);
+  for (const [name, value] of Object.entries(limits)) {
+    const file = join(folder, name);
+    if (!existsSync(file)) throw new Error(`${file} does not exist`);
+    writeFileSync(file, value);
+  }
   for (const [name, value] of Object.entries(wishes)) tryWrite(join(folder, name), value);
   const numberOf = (text: string, name: string) =>
     Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
