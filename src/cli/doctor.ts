@@ -76,6 +76,10 @@ export const DOCTOR_OPTIONS: readonly Option[] = [
     name: 'store',
     help: 'Check the PostgreSQL of the configuration instead; with --redis, both.',
   },
+  {
+    name: 'proxy',
+    help: 'Check the proxy of the configuration (outgoing.proxy, or HTTPS_PROXY) instead: whether it connects to the gateways of Apple, Google and Mozilla.',
+  },
   CONFIG_OPTION,
   { name: 'insecure', help: 'Continue even if the certificate is not trusted.' },
   JSON_OPTION,
@@ -92,12 +96,13 @@ export async function doctor(invocation: Invocation): Promise<ExitCode> {
     if (!asJson) output.print(formatCheck(check));
   };
   let report: InstanceType<typeof Report>;
-  if (given.has('redis') || given.has('store')) {
+  if (['redis', 'store', 'proxy'].some((option) => given.has(option))) {
     noOperand(given);
     const config = readConfig(invocation);
     if (config === undefined) return 2;
     const cluster = given.has('redis') ? clusterOf(config, timeoutOf(given) * 1000) : undefined;
     const store = given.has('store') ? storeOf(config) : undefined;
+    const proxy = given.has('proxy') ? await proxyOf(config, timeoutOf(given)) : undefined;
     report = new Report(undefined, show);
     if (cluster !== undefined) {
       const { examineRedis } = await import('../engines/redis/examine.ts');
@@ -110,6 +115,7 @@ export async function doctor(invocation: Invocation): Promise<ExitCode> {
       const { examinePostgres } = await import('../stores/database/examine.ts');
       for await (const finding of examinePostgres(store)) report.add(finding.name, finding);
     }
+    for await (const finding of proxy ?? []) report.add(finding.name, finding);
   } else {
     const subject = readSubject(given);
     report = new Report(subject.secret, show);
@@ -172,6 +178,14 @@ async function judgeServers(config: Config, given: Arguments): Promise<Finding> 
 
 /** Servers that a line names. */
 const NAMED_MAX = 10;
+
+/** The checks of the proxy of a configuration. Throws `UsageError` if it has none. */
+async function proxyOf(config: Config, timeoutSeconds: number) {
+  const { examineProxyOf } = await import('../node/examine-proxy.ts');
+  const findings = examineProxyOf(config, timeoutSeconds * 1000);
+  if (findings !== undefined) return findings;
+  throw new UsageError('outgoing.proxy is not set: there is no proxy to check');
+}
 
 function judgePassword(password: string | null): Finding {
   return password === null

@@ -51,6 +51,9 @@ export const redisCheckNames = [
 /** What is checked of a store in PostgreSQL. */
 export const storeCheckNames = ['store', 'store-tls', 'store-rights', 'store-pooler'] as const;
 
+/** What is checked of the proxy for outgoing requests, for each gateway. */
+export const proxyCheckNames = ['proxy'] as const;
+
 /** What all servers of a cluster must have in common, as far as one configuration shows it. */
 export const clusterCheckNames = ['servers', 'admin-password'] as const;
 
@@ -58,4 +61,5 @@ export type CheckName =
   | (typeof checkNames)[number]
   | (typeof redisCheckNames)[number]
   | (typeof storeCheckNames)[number]
+  | (typeof proxyCheckNames)[number]
   | (typeof clusterCheckNames)[number];

@@ -5,10 +5,11 @@ import { connect } from 'node:tls';
 import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { configOf, spawnFanfare } from '../../testing/servers/fanfare.ts';
+import { startForwardProxy } from '../../testing/servers/forward-proxy.ts';
 import { freePort } from '../../testing/servers/free-port.ts';
 import { sharedRedis } from '../../testing/servers/redis.ts';
 import { temporaryDirectory } from '../cli/run-fanfare.ts';
-import { startPebble } from './pebble.ts';
+import { AUTHORITY, startPebble } from './pebble.ts';
 
 /** Servers and a real authority. */
 
@@ -27,14 +28,20 @@ function trusted(port: number, ca: string, servername: string): Promise<string> 
   });
 }
 
-it('a server gets a certificate that clients trust for all its domains, and renews it without a restart', async () => {
+it('a server gets a certificate that clients trust for all its domains, through a proxy, and renews it without a restart', async () => {
   using folder = temporaryDirectory();
   const httpPort = await freePort();
   await using pebble = await startPebble({ folder: folder.path, httpPort, validSeconds: 36 });
-  const { directory, caFile } = pebble;
+  await using proxy = await startForwardProxy({ portOf: (_, port) => port });
+  const { caFile } = pebble;
+  const directory = pebble.directory.replace('127.0.0.1', AUTHORITY);
   const acme = { domains: DOMAINS, email: 'ops@example.test', directory, caFile, httpPort };
+  const outgoing = { proxy: `http://127.0.0.1:${proxy.port}` };
   const file = join(folder.path, 'config.json');
-  writeFileSync(file, JSON.stringify(configOf(folder.path, { config: { tls: { acme } } })));
+  writeFileSync(
+    file,
+    JSON.stringify(configOf(folder.path, { config: { tls: { acme }, outgoing } })),
+  );
   await using server = await spawnFanfare(['serve', '--config', file], folder.path);
   await server.logged(/channels listener uses another certificate/);
   await server.logged(/push listener uses another certificate/);

@@ -5,6 +5,9 @@ import { makeSelfSigned } from '../../src/certificates/self-signed.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { freePort } from '../../testing/servers/free-port.ts';
 
+/** A name that its certificate is for. It leads nowhere. */
+export const AUTHORITY = 'authority.example.test';
+
 /** Pebble, the authority that Let's Encrypt tests with. */
 export interface Pebble extends AsyncDisposable {
   readonly directory: string;
@@ -40,7 +43,7 @@ export async function startPebble(options: PebbleOptions): Promise<Pebble> {
   parts.defer(() => dns.stop(true));
 
   const [port, managementPort] = [await freePort(), await freePort()];
-  const tls = makeSelfSigned(['127.0.0.1'], Date.now());
+  const tls = makeSelfSigned(['127.0.0.1', AUTHORITY], Date.now());
   const fileOf = (name: string, content: string) => {
     const file = join(folder, name);
     writeFileSync(file, content);

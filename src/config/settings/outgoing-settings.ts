@@ -10,7 +10,7 @@ export const NO_PROXY_AT_ALL = 'none';
 const proxy = z
   .string()
   .refine((text) => text === NO_PROXY_AT_ALL || parseProxy(text) !== undefined, {
-    error: `must be http://[USER:PASSWORD@]HOST:PORT or "${NO_PROXY_AT_ALL}"; https: and socks: proxies are not supported, and ${ENCODING_RULE}`,
+    error: `must be the URL of an HTTP proxy such as http://proxy.example.org:3128, or "${NO_PROXY_AT_ALL}"; https: and socks: proxies are not supported, and ${ENCODING_RULE}`,
   });
 
 /** The settings under `outgoing`: how requests leave this server. */

@@ -10,20 +10,29 @@ import { parseProxy } from '../../runtime/proxy/proxy-address.ts';
 const OWNER = 'outgoing.proxy';
 
 /** The proxy that requests leave this server through; `undefined` if there is none. */
-export function openForwardProxy(
+export function forwardProxyOf(
   { outgoing }: Pick<Config, 'outgoing'>,
   resolver: Resolver,
-  log: Log,
 ): ForwardProxy | undefined {
   const { proxy: text, noProxy, proxyNames } = outgoing;
   const address = text === null || text === NO_PROXY_AT_ALL ? undefined : parseProxy(text);
   if (address === undefined) return undefined;
-  const proxy = new ForwardProxy({
+  return new ForwardProxy({
     address,
     noProxy: new NoProxy(noProxy ?? []),
     passNames: proxyNames === 'pass',
     lookUp: (host, signal) => resolver.resolve(host, { owner: OWNER, signal }),
   });
+}
+
+/** The same, and says so in the log. */
+export function openForwardProxy(
+  config: Pick<Config, 'outgoing'>,
+  resolver: Resolver,
+  log: Log,
+): ForwardProxy | undefined {
+  const proxy = forwardProxyOf(config, resolver);
+  if (proxy === undefined) return undefined;
   log.info('Outgoing requests go through a proxy', { proxy: proxy.name });
   if (proxy.passNames) {
     log.warn('The proxy looks up names: it must refuse private addresses', { proxy: proxy.name });

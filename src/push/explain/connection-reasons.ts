@@ -8,7 +8,8 @@ export const connectionReasons: ReasonMeanings = {
   unreachable: { why: 'this server could not connect to the gateway', advice: CHECK_NETWORK },
   'proxy-unreachable': {
     why: 'the proxy for outgoing requests did not answer',
-    advice: 'Check `outgoing.proxy`, and that this server reaches the proxy.',
+    advice:
+      'Check `outgoing.proxy`, and that this server reaches the proxy: `fanfare doctor --proxy`.',
     hasDetails: true,
   },
   'proxy-refused': {
