@@ -6,7 +6,8 @@ import type { Check } from '../doctor/report.ts';
 import type { ExamineOptions } from '../engines/redis/examine.ts';
 import type { FoundServers } from '../node/background/cluster/find-servers.ts';
 import { readRedisTls, readStoreTls } from '../node/tls-files.ts';
-import { messageOf } from '../runtime/error-code.ts';
+import { fileFault, messageOf } from '../runtime/error-code.ts';
+import { pemFault } from '../runtime/pem.ts';
 import { sqliteFileOf } from '../stores/database/database.ts';
 import type { ExaminedStore } from '../stores/database/examine.ts';
 import type { Invocation } from './invocation.ts';
@@ -276,9 +277,13 @@ function timeoutOf(given: Arguments): number {
 }
 
 function readCertificate(file: string): string {
+  let bytes: Buffer;
   try {
-    return readFileSync(file, 'utf8');
+    bytes = readFileSync(file);
   } catch (error) {
-    throw new UsageError(`--ca: ${file} cannot be read (${messageOf(error)})`);
+    throw new UsageError(`--ca: ${file} ${fileFault(error)}`);
   }
+  const fault = pemFault(bytes, 'certificate');
+  if (fault !== undefined) throw new UsageError(`--ca: ${file} ${fault}`);
+  return bytes.toString();
 }

@@ -157,7 +157,8 @@ const redis = z.strictObject({
     ca: "A PEM file of certificate authorities to trust for Redis instead of the system's; null = the system's.",
     certificate:
       'The PEM file of the certificate, with its chain, for a Redis that asks its clients for one; null = none.',
-    group: 'TLS to Redis, for rediss:// addresses. SIGHUP reads the files again.',
+    group:
+      'TLS to Redis, for rediss:// addresses. Renewed files are used within two minutes, or at SIGHUP.',
   }),
   sentinels: z
     .strictObject({
@@ -228,7 +229,7 @@ const store = z
       ca: "A PEM file of certificate authorities to trust for PostgreSQL instead of the system's, or `sslrootcert` in the URL; null = the system's.",
       certificate:
         'The PEM file of the certificate, with its chain, for a PostgreSQL that asks its clients for one, or `sslcert` in the URL; null = none.',
-      group: 'TLS to PostgreSQL. SIGHUP reads the files again.',
+      group: 'TLS to PostgreSQL. Renewed files are used within two minutes, or at SIGHUP.',
     }),
   })
   .prefault({})

@@ -20,12 +20,18 @@ const MARKS: readonly (readonly [readonly number[], string])[] = [
 
 /** Why a file does not hold what it must; `undefined` if it does. Completes "FILE …", and repeats nothing of the file. */
 export function pemFault(bytes: Uint8Array, kind: PemKind): string | undefined {
+  const fault = textFault(bytes);
+  if (fault !== undefined) return fault;
   const text = new TextDecoder().decode(bytes);
-  if (text.trim() === '') return 'is empty';
-  const mark = MARKS.find(([start]) => start.every((byte, index) => bytes[index] === byte));
-  if (mark !== undefined) return mark[1];
   const blocks = [...text.matchAll(BLOCK)].map(([block, label = '']) => ({ block, label }));
   return kind === 'certificate' ? certificateFault(text, blocks) : keyFault(text, blocks);
+}
+
+/** Why a file is no text as programs expect it: empty, or saved by an editor in another encoding. */
+export function textFault(bytes: Uint8Array): string | undefined {
+  const mark = MARKS.find(([start]) => start.every((byte, index) => bytes[index] === byte));
+  if (mark !== undefined) return mark[1];
+  return new TextDecoder().decode(bytes).trim() === '' ? 'is empty' : undefined;
 }
 
 interface Block {

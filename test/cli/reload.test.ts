@@ -128,17 +128,7 @@ describe('SIGHUP', () => {
       configure(directory.path, { config: { tls } }),
       directory.path,
     );
-    const subjectOf = () =>
-      new Promise<string>((resolve, reject) => {
-        const socket = connectTls(
-          { port: server.port, host: '127.0.0.1', rejectUnauthorized: false },
-          () => {
-            resolve(String(socket.getPeerCertificate().subject.CN));
-            socket.destroy();
-          },
-        );
-        socket.on('error', reject);
-      });
+    const subjectOf = () => subjectAt(server.port);
     expect(await subjectOf()).toBe('one');
     const before = await openClient(server.port);
 
@@ -165,6 +155,48 @@ describe('SIGHUP', () => {
     after.close();
   });
 });
+
+describe('a renewed certificate', () => {
+  it('is used by both listeners and all threads without a signal, once its key is there', async () => {
+    using directory = temporaryDirectory();
+    const [one, two] = [selfSigned(directory.path, 'one'), selfSigned(directory.path, 'two')];
+    const tls = {
+      certFile: join(directory.path, 'now.crt'),
+      keyFile: join(directory.path, 'now.key'),
+    };
+    cpSync(one.certFile, tls.certFile);
+    cpSync(one.keyFile, tls.keyFile);
+    const config = { tls, realtime: { threads: 2 } };
+    const program = `${import.meta.dir}/../failure/fast-minutes.fixture.ts`;
+    const args = configure(directory.path, { config });
+    const environment = { FANFARE_REALTIME_THREADS: '2' };
+    await using server = await spawnFanfare(args, directory.path, environment, { program });
+    const ports = [server.port, server.pushPort];
+    const subjects = async () => await Promise.all(ports.map(subjectAt));
+    expect(await subjects()).toEqual(['one', 'one']);
+
+    cpSync(two.certFile, tls.certFile);
+    expect(await subjects()).toEqual(['one', 'one']);
+    cpSync(two.keyFile, tls.keyFile);
+    const line = await server.logged(/Renewed files of TLS are used/);
+    expect(JSON.parse(line)).toMatchObject({ level: 'info', settings: 'tls' });
+    await server.logged(/The channels listener uses another certificate/);
+    await server.logged(/The push listener uses another certificate/);
+    // The kernel gives a connection to either thread.
+    for (let n = 0; n < 8; n++) expect(await subjects()).toEqual(['two', 'two']);
+  }, 60_000);
+});
+
+/** The name in the certificate of a listener. */
+function subjectAt(port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      resolve(String(socket.getPeerCertificate().subject.CN));
+      socket.destroy();
+    });
+    socket.on('error', reject);
+  });
+}
 
 async function triggerOverTls(port: number, event: object): Promise<void> {
   const body = JSON.stringify(event);

@@ -53,4 +53,6 @@ export const tlsSettings = z
     acme,
   })
   .prefault({})
-  .describe('TLS for both public listeners. SIGHUP reads the files again.');
+  .describe(
+    'TLS for both public listeners. Renewed files are used within two minutes, or at SIGHUP.',
+  );

@@ -78,11 +78,24 @@ describe('a signing key', () => {
   });
 
   it.each([
-    ['nothing', ''],
-    ['a public key', String(publicKey.export({ format: 'pem', type: 'spki' }))],
-    ['half a key', '-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGBy\n-----END PRIVATE KEY-----'],
-  ])('is refused: %s', (_, pem) => {
-    expect(readSigningKey(pem)).toEqual({ ok: false, why: 'it is not a private key in PEM' });
+    ['nothing', '', 'it is empty'],
+    [
+      'a public key',
+      String(publicKey.export({ format: 'pem', type: 'spki' })),
+      'it holds no complete private key',
+    ],
+    [
+      'half a key',
+      '-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGBy\n-----END PRIVATE KEY-----',
+      'it holds a damaged private key',
+    ],
+    [
+      'a byte order mark',
+      `\uFEFF${privateKey.export({ format: 'pem', type: 'pkcs8' })}`,
+      'it begins with a byte order mark (BOM), which an editor has added: save it as UTF-8 without BOM',
+    ],
+  ])('is refused: %s', (_, pem, why) => {
+    expect(readSigningKey(pem)).toEqual({ ok: false, why });
   });
 
   it.each([

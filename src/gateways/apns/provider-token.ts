@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { type HeaderField, keptField } from '../../outgoing/http2/hpack/header-field.ts';
+import { pemFault } from '../../runtime/pem.ts';
 import { signJwt } from '../jwt.ts';
 
 /** The credentials of a developer team at Apple. */
@@ -19,6 +20,8 @@ const CLOCK_LEEWAY_MS = 60_000;
 export function readSigningKey(
   pem: string,
 ): { readonly ok: true; readonly key: KeyObject } | { readonly ok: false; readonly why: string } {
+  const fault = pemFault(Buffer.from(pem), 'private key');
+  if (fault !== undefined) return { ok: false, why: `it ${fault}` };
   try {
     const key = createPrivateKey(pem);
     return key.asymmetricKeyDetails?.namedCurve === 'prime256v1'

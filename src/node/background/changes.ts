@@ -2,12 +2,15 @@ import type { Certificate } from '../../runtime/certificate.ts';
 import { messageOf } from '../../runtime/error-code.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { watchedInstance } from '../../watching/records.ts';
+import type { FromBackground } from '../link/messages.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
+import type { TlsFiles } from '../tls-files.ts';
 import type { Background } from './background.ts';
 import type { Foundation } from './foundation.ts';
 import type { Monitor } from './monitoring/monitor.ts';
 import type { PushPart } from './push/push.ts';
 import type { Services } from './services.ts';
+import type { TlsRenewal, TlsRenewalOptions } from './tls-renewal.ts';
 
 const PUSH_CONNECTIONS_INTERVAL_MS = 100;
 
@@ -71,27 +74,56 @@ export async function replacePushCertificate(
   }
 }
 
-export interface ReloadParts
-  extends Pick<Services, 'tenants' | 'push' | 'certificates'>,
+/** Who uses the files of TLS in this loop, and hands them to the others. */
+export interface TlsUsers
+  extends Pick<Services, 'push' | 'certificates'>,
     Pick<Foundation, 'database'> {
   readonly monitor: Monitor;
   readonly realtime: RealtimeClient;
   readonly log: Log;
 }
 
-/** Makes the function that applies a reloaded configuration. */
+/** Makes the function that uses renewed files. `post` sends to the main thread, which has the channels listener. */
+export function tlsUserOf(
+  users: TlsUsers,
+  post: (message: FromBackground) => void,
+): TlsRenewalOptions['use'] {
+  return (now, before) => {
+    useLinkTls(users, now);
+    const { listeners } = now;
+    if (listeners === undefined || Bun.deepEquals(listeners, before.listeners)) return;
+    post({ type: 'certificate', tls: listeners });
+    users.certificates.reloaded(listeners);
+    void useCertificate(users, listeners);
+  };
+}
+
+/** The next connections to Redis and PostgreSQL use these. */
+function useLinkTls({ database, realtime }: TlsUsers, { redis, store }: TlsFiles): void {
+  database.useTls(store);
+  realtime.postToAll({ type: 'redis-tls', tls: redis });
+}
+
+async function useCertificate(users: TlsUsers, certificate: Certificate): Promise<void> {
+  users.monitor.certificateIs(certificate);
+  await replacePushCertificate(users, certificate);
+}
+
+export interface ReloadParts extends TlsUsers, Pick<Services, 'tenants'> {
+  readonly renewal: TlsRenewal;
+}
+
+/** Makes the function that applies a reloaded configuration. The main thread has replaced the certificate of its listener. */
 export function reloaderOf(parts: ReloadParts): Background['reload'] {
-  const { tenants, push, certificates, monitor, database, realtime } = parts;
-  return async (changed, { listeners: certificate, redis, store }) => {
-    database.useTls(store);
-    realtime.postToAll({ type: 'redis-tls', tls: redis });
+  const { tenants, push, certificates, renewal } = parts;
+  return async (changed, tlsFiles) => {
+    const { listeners } = tlsFiles;
+    renewal.reloaded(changed, tlsFiles);
+    useLinkTls(parts, tlsFiles);
     const applied = [tenants.apps.reconfigure(changed), tenants.instances.reconfigure(changed)];
     push.reconfigure(changed);
-    certificates.reloaded(certificate);
-    if (certificate !== undefined) {
-      monitor.certificateIs(certificate);
-      applied.push(replacePushCertificate(parts, certificate));
-    }
+    certificates.reloaded(listeners);
+    if (listeners !== undefined) applied.push(useCertificate(parts, listeners));
     await Promise.all(applied);
     await allLoopsServeApps(parts);
   };

@@ -1,6 +1,7 @@
-import { monotonicTimers } from '../../runtime/system-timers.ts';
+import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 import type { BackgroundToLoop, FromBackground } from '../link/messages.ts';
 import { RealtimeClient } from '../link/realtime-client.ts';
+import { readTlsFiles } from '../tls-files.ts';
 import { serveAdmin } from './admin/serve-admin.ts';
 import type { Background, BackgroundStart } from './background.ts';
 import {
@@ -8,6 +9,7 @@ import {
   reloaderOf,
   replacePushCertificate,
   reportPushConnections,
+  tlsUserOf,
 } from './changes.ts';
 import { type Foundation, openFoundation } from './foundation.ts';
 import { HistoryFile } from './history-file.ts';
@@ -18,6 +20,7 @@ import { ReadinessReports } from './readiness-reports.ts';
 import { receiveFromThreads, receiverOf } from './receiving.ts';
 import { openServices, type Services } from './services.ts';
 import { refusedChanges } from './store/refused-changes.ts';
+import { TlsRenewal } from './tls-renewal.ts';
 
 type Post = (message: FromBackground) => void;
 
@@ -43,6 +46,17 @@ export async function startBackground(start: BackgroundStart, post: Post): Promi
   });
   const open = { ...start, ...foundation, ...services, realtime };
   const monitoring = parts.use(openMonitoring(open));
+  const { servers, monitor } = monitoring;
+  const renewal = parts.use(
+    new TlsRenewal({
+      ...start,
+      read: readTlsFiles,
+      use: tlsUserOf({ ...open, monitor }, post),
+      timers: systemTimers,
+      log,
+    }),
+  );
+  readiness.tlsFilesFault = () => renewal.fault();
   serveAdmin({ ...open, monitoring });
   if (realtime.count > 1) parts.use(new LoopWatch({ realtime, readiness, log }));
   const pushRules = parts.use(
@@ -73,13 +87,12 @@ export async function startBackground(start: BackgroundStart, post: Post): Promi
   health.watch();
   reportPushConnections(push, realtime);
   const reports = new ReadinessReports(open);
-  const { servers, monitor } = monitoring;
   const receive = receiverOf({ ...open, servers, pushRules, historyFile });
   receiveFromThreads(loopPorts, receive);
   return {
-    realtimeIs: realtimeFollowerOf({ ...open, monitoring, reports, post }),
+    realtimeIs: realtimeFollowerOf({ ...open, monitoring, renewal, reports, post }),
     receive,
-    reload: reloaderOf({ ...open, monitor }),
+    reload: reloaderOf({ ...open, monitor, renewal }),
     stop: () => running.disposeAsync(),
   };
 }
@@ -116,13 +129,15 @@ interface RealtimeFollowers
   extends Pick<Foundation, 'readiness' | 'admin' | 'log'>,
     Pick<Services, 'usage' | 'certificates' | 'push'> {
   readonly monitoring: MonitoringPart;
+  readonly renewal: TlsRenewal;
   readonly reports: ReadinessReports;
   readonly post: Post;
 }
 
 /** Makes the function that follows the state of the realtime loops, and starts what needs their answers. */
 function realtimeFollowerOf(followers: RealtimeFollowers): Background['realtimeIs'] {
-  const { readiness, admin, push, usage, certificates, monitoring, reports, post } = followers;
+  const { readiness, admin, push, usage, certificates, monitoring, renewal, reports, post } =
+    followers;
   return (state, channels) => {
     readiness.setRealtime(state === 'draining' ? 'stopping' : state);
     if (state === 'draining') {
@@ -138,6 +153,7 @@ function realtimeFollowerOf(followers: RealtimeFollowers): Background['realtimeI
       post({ type: 'certificate', tls: certificate });
       void replacePushCertificate(followers, certificate);
     });
+    renewal.start();
     monitoring.servers.begin();
   };
 }

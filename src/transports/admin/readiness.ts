@@ -26,6 +26,9 @@ export class Readiness {
   /** What is wrong with the certificate; `isMissing`: no client can connect. */
   certificateFault: () => { readonly isMissing: boolean; readonly text: string } | undefined = () =>
     undefined;
+  /** Why files of TLS on the disk have not been usable for minutes. */
+  tlsFilesFault: () => { readonly why: string; readonly sinceMs: number } | undefined = () =>
+    undefined;
   private readonly now: () => number;
 
   constructor(now: () => number = Date.now) {

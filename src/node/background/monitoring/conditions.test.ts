@@ -27,6 +27,7 @@ const healthy = {
   awayEngines: new Map(),
   silent: new Set<string>(),
   certificateFault: () => undefined,
+  tlsFilesFault: () => undefined,
 };
 
 interface Given extends Partial<Omit<Situation, 'sample' | 'samples'>> {
@@ -149,6 +150,17 @@ const cases: readonly (readonly [id: string, level: 'bad' | 'warn', text: string
         readiness: {
           ...healthy,
           certificateFault: () => ({ isMissing: false, text: 'It was not renewed.' }),
+        },
+      },
+    ],
+    [
+      'tls-files',
+      'warn',
+      'tls.certFile: /a is empty',
+      {
+        readiness: {
+          ...healthy,
+          tlsFilesFault: () => ({ why: 'tls.certFile: /a is empty', sinceMs: NOW_MS }),
         },
       },
     ],

@@ -69,7 +69,7 @@ export const machineRules: readonly Rule[] = [
             ? `The certificate ended ${duration(-leftMs)} ago. No client can connect.`
             : `The certificate ends in ${duration(leftMs)}.`,
         advice:
-          'Renew it (tls.certFile) and send SIGHUP. Find out why that did not happen automatically.',
+          'Renew it (tls.certFile): it is used within two minutes. Find out why that did not happen automatically.',
       }));
     },
   },
@@ -85,6 +85,22 @@ export const machineRules: readonly Rule[] = [
           text,
           advice:
             'Check the DNS of the domains (tls.acme.domains), and that port 80 reaches this server. SIGHUP starts a new order immediately, up to four times per hour.',
+        },
+      ];
+    },
+  },
+  {
+    id: 'tls-files',
+    check({ readiness }) {
+      const fault = readiness.tlsFilesFault();
+      if (fault === undefined) return [];
+      const { why, sinceMs } = fault;
+      return [
+        {
+          level: 'warn',
+          sinceMs,
+          text: `The files of TLS cannot be used (${why}). What was read before stays, until the server is restarted.`,
+          advice: 'Repair them: they are read each minute.',
         },
       ];
     },

@@ -11,7 +11,7 @@ export interface Situation {
   readonly samples: Pick<Samples, 'increase' | 'last'>;
   readonly readiness: Pick<
     Readiness,
-    'faultsOfStore' | 'awayEngines' | 'silent' | 'certificateFault'
+    'faultsOfStore' | 'awayEngines' | 'silent' | 'certificateFault' | 'tlsFilesFault'
   >;
   readonly endpoints: ReturnType<Webhooks['endpoints']>;
   readonly circuits: readonly PausedGateway[];

@@ -46,13 +46,15 @@ function writeAccount(name: string): void {
 }
 
 /** An instance with a key for APNs, and an account for FCM if given. */
-function served(more: { readonly keyId?: string; readonly fcm?: object } = {}): LiveInstance {
-  const { keyId = 'KEY1234567', fcm } = more;
+function served(
+  more: { readonly keyId?: string; readonly caFile?: string; readonly fcm?: object } = {},
+): LiveInstance {
+  const { keyId = 'KEY1234567', caFile = null, fcm } = more;
   const settings = instanceSettings.parse({
     id: '8f9a6e22-2483-49aa-8552-125f1a4c5781',
     name: 'shop',
     secretKeys: ['A'.repeat(64)],
-    apns: { teamId: 'TEAM123456', keyId, privateKeyFile: file('key.p8') },
+    apns: { teamId: 'TEAM123456', keyId, privateKeyFile: file('key.p8'), caFile },
     ...(fcm === undefined ? {} : { fcm }),
   });
   return { settings, instance: pushInstance(settings, NUMBER) };
@@ -121,6 +123,22 @@ describe('the gateways of an instance', () => {
     expect(gateways.replace([served(change)])).toEqual([]);
     expect(gatewayOf('apns')).not.toBe(working);
   });
+
+  it.each([
+    ['key.p8', '', 'apns.privateKeyFile', 'is empty'],
+    ['key.p8', '\uFEFF', 'apns.privateKeyFile', 'begins with a byte order mark'],
+    ['ca.pem', '', 'apns.caFile', 'is empty'],
+    ['ca.pem', 'nonsense', 'apns.caFile', 'is not PEM'],
+  ])(
+    'name the file %s with the content %j, its setting and what is wrong',
+    (name, text, setting, fault) => {
+      writeKey('key.p8');
+      writeFileSync(file(name), text);
+      const why = expect.stringContaining(`${file(name)} ${fault}`);
+      const change = name === 'ca.pem' ? { caFile: file(name) } : {};
+      expect(gateways.replace([served(change)])).toMatchObject([{ setting, why }]);
+    },
+  );
 
   it('let devices wait if a key was never readable, and name the setting', async () => {
     expect(gateways.replace([served()])).toMatchObject([fault]);

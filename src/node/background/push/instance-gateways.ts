@@ -20,6 +20,8 @@ import type { DeliveredInstance, DeliveredInstances } from '../../../push/delive
 import type { AnyGateway } from '../../../push/delivering/routes/prepared-publish.ts';
 import type { Gateway } from '../../../push/gateway.ts';
 import type { Platform } from '../../../push/model/device.ts';
+import { fileFault } from '../../../runtime/error-code.ts';
+import { pemFault, textFault } from '../../../runtime/pem.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { LiveInstance } from '../../../tenants/push-instance.ts';
@@ -198,7 +200,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     learned = this.learned,
   ) {
     const { teamId, keyId, privateKeyFile, privateKey, environment, origin, caFile } = settings;
-    const pem = privateKey ?? readSettingFile('apns.privateKeyFile', privateKeyFile);
+    const pem = privateKey ?? readSettingFile('apns.privateKeyFile', privateKeyFile).toString();
     const ca = readCa('apns.caFile', caFile);
     const key = readSigningKey(pem);
     if (!key.ok) {
@@ -231,7 +233,8 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     learned = this.learned,
   ) {
     const { serviceAccountFile, serviceAccount, origin, caFile } = settings;
-    const json = serviceAccount ?? readSettingFile('fcm.serviceAccountFile', serviceAccountFile);
+    const json =
+      serviceAccount ?? readSettingFile('fcm.serviceAccountFile', serviceAccountFile).toString();
     const ca = readCa('fcm.caFile', caFile);
     const read = readServiceAccount(Buffer.from(json));
     if (!read.ok) {
@@ -351,15 +354,22 @@ function ownerOfPushService(host: string): string {
 }
 
 /** The schema requires either a text or a file. */
-function readSettingFile(setting: string, file = ''): string {
+function readSettingFile(setting: string, file = ''): Buffer {
+  let bytes: Buffer;
   try {
-    return readFileSync(file, 'utf8');
+    bytes = readFileSync(file);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UnusableFile(setting, `${file} cannot be read: ${why}`);
+    throw new UnusableFile(setting, `${file} ${fileFault(error)}`);
   }
+  const fault = textFault(bytes);
+  if (fault !== undefined) throw new UnusableFile(setting, `${file} ${fault}`);
+  return bytes;
 }
 
 function readCa(setting: string, file: string | null): string | undefined {
-  return file === null ? undefined : readSettingFile(setting, file);
+  if (file === null) return undefined;
+  const bytes = readSettingFile(setting, file);
+  const fault = pemFault(bytes, 'certificate');
+  if (fault !== undefined) throw new UnusableFile(setting, `${file} ${fault}`);
+  return bytes.toString();
 }
