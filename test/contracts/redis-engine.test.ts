@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'bun:test';
 import type { App } from '../../src/channels/app.ts';
 import { socketId } from '../../src/channels/hub.fixture.ts';
 import { STATE } from '../../src/engines/redis/scripts/statements.ts';
@@ -22,8 +22,11 @@ beforeAll(async () => {
   other = await startRedis();
 });
 
+afterEach(async () => {
+  for (const cluster of opened.splice(0)) await cluster.close();
+});
+
 afterAll(async () => {
-  for (const cluster of opened) await cluster.close();
   await redis[Symbol.asyncDispose]();
   await other[Symbol.asyncDispose]();
 });

@@ -104,6 +104,7 @@ export class RedisLoops implements OpenCluster {
   /** What suspended loops have not read, by their server. */
   private readonly unread = new Map<RedisServer, (() => void)[]>();
   private inFlight = 0;
+  private onQuiet: () => void = () => undefined;
   private activity = 0;
 
   constructor(urls: readonly string[], apps: readonly App[], linkTimes = PATIENT) {
@@ -233,8 +234,11 @@ export class RedisLoops implements OpenCluster {
     for (let before = -1; before !== this.activity; ) {
       if (performance.now() > endMs) throw new Error('The loops go on without an end');
       before = this.activity;
-      do await new Promise((resolve) => setImmediate(resolve));
-      while (this.inFlight > 0);
+      do {
+        await new Promise((resolve) => setImmediate(resolve));
+        // Turns of the event loop would take all of a processor while Redis works.
+        if (this.inFlight > 0) await new Promise<void>((resolve) => (this.onQuiet = resolve));
+      } while (this.inFlight > 0);
       await Promise.all(
         this.all.flatMap((loop) => (loop.isDead ? [] : loop.servers.map((one) => this.pass(one)))),
       );
@@ -276,10 +280,15 @@ export class RedisLoops implements OpenCluster {
     setImmediate(() => {
       if (!by.isDead()) this.webhookEvents.push(event);
       setImmediate(() => {
-        this.inFlight--;
+        this.over();
         if (!by.isDead()) by.over?.();
       });
     });
+  }
+
+  private over(): void {
+    this.inFlight--;
+    if (this.inFlight === 0) this.onQuiet();
   }
 
   private get running(): readonly RedisLoop[] {
@@ -352,7 +361,7 @@ export class RedisLoops implements OpenCluster {
       try {
         return await call();
       } finally {
-        this.inFlight--;
+        this.over();
       }
     };
     return {
