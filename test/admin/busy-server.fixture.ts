@@ -1,5 +1,3 @@
-import { run } from '../../src/cli/run.ts';
-
 /** The server as `src/main.ts` runs it; SIGUSR2 keeps its realtime loop busy for ever. */
 
 const never = new Int32Array(new SharedArrayBuffer(4));
@@ -9,4 +7,6 @@ process.on('SIGUSR2', () => {
   Atomics.wait(never, 0, 0);
 });
 
-process.exitCode = await run(process.argv.slice(2));
+await import(process.env['TEST_PROGRAM'] ?? '../../src/main.ts');
+
+export {};
