@@ -1,6 +1,6 @@
 import type { Server } from 'bun';
 import type { Hub } from '../channels/hub.ts';
-import { after } from '../channels/maybe-promise.ts';
+import { after, type MaybePromise } from '../channels/maybe-promise.ts';
 import { type Certificate, CIPHER_SUITES } from '../runtime/certificate.ts';
 import type { ChannelsApi } from './channels-api/api.ts';
 import { refuseRequest } from './channels-api/problems.ts';
@@ -15,7 +15,8 @@ import { isFallbackPath } from './http-fallback/session-path.ts';
 import { answerStatistics, type StatisticsMeter } from './http-fallback/statistics.ts';
 import type { FallbackTransport } from './http-fallback/transport.ts';
 import { type KeepAlive, UNFINISHED_SECONDS } from './keep-alive.ts';
-import { requestTarget, withoutPrefix } from './request-target.ts';
+import type { PushGate } from './push-api/shared-port/push-gate.ts';
+import { type RequestTarget, requestTarget, withoutPrefix } from './request-target.ts';
 import { answerResumeScript } from './resume-script.ts';
 import type { HandshakeOutcome, WebSocketTransport } from './websocket/transport.ts';
 import type { SocketData } from './websocket/websocket-connection.ts';
@@ -48,6 +49,8 @@ export interface ChannelsListenerOptions {
   readonly addresses: ClientAddresses;
   /** `undefined`: health checks are answered on the admin listener only. */
   readonly health: ListenerHealth | undefined;
+  /** `undefined`: push has a port of its own. */
+  readonly push: Pick<PushGate, 'takes' | 'answer'> | undefined;
   readonly meter: ListenerMeter;
 }
 
@@ -61,6 +64,7 @@ export function listenForChannels({
   keepAlive,
   addresses,
   health,
+  push,
   meter,
 }: ChannelsListenerOptions): Server<SocketData> {
   /** Answers a handshake that has not become a connection. */
@@ -91,6 +95,14 @@ export function listenForChannels({
     const answer = health?.answer(method, path);
     return answer && healthResponse(answer);
   };
+  const answerPush = (
+    request: Request,
+    server: Server<SocketData>,
+    target: RequestTarget,
+  ): MaybePromise<Response> | undefined => {
+    if (push?.takes(target.path) !== true) return undefined;
+    return push.answer({ request, target, peer: server.requestIP(request)?.address ?? '' });
+  };
   return Bun.serve<SocketData>({
     hostname: settings.host,
     port: settings.port,
@@ -113,7 +125,8 @@ export function listenForChannels({
       if (isFallbackPath(path)) return fallback.answer(path, { request, server, target });
       const answer = keepAlive.answer(
         { request, server },
-        answerHealth(request.method, path) ??
+        answerPush(request, server, target) ??
+          answerHealth(request.method, path) ??
           answerStatistics(request.method, path, meter) ??
           answerResumeScript(request, path) ??
           api.answer(request, target, sender),

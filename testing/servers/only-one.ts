@@ -7,6 +7,7 @@ const ONLY_ONE = {
   restart: 'a server is started again in the place of one that was killed',
   quotas: 'servers send each other within a second how much they have accepted',
   log: 'the log is that of the server that is asked',
+  port: 'servers on one machine cannot have the same port',
   connections: 'channels.maxConnections holds for each server',
   memory: 'the memory of one process is measured',
 } as const;

@@ -213,3 +213,26 @@ describe('an environment variable', () => {
     ]);
   });
 });
+
+describe('the port of a platform, PORT', () => {
+  const ports = (content: object, environment: Record<string, string>) => {
+    const { channels, push } = configIn(loadJson(content, environment));
+    return [channels.port, push.port];
+  };
+
+  it('is that of Channels and push, unless something else sets these', () => {
+    expect(ports({}, { PORT: '8080' })).toEqual([8080, 8080]);
+    expect(ports({}, { PORT: '8080', FANFARE_PUSH_PORT: '7002' })).toEqual([8080, 7002]);
+    expect(ports({ push: { port: 7002 } }, { PORT: '8080' })).toEqual([8080, 7002]);
+    expect(ports({}, { PORT: '8080', FANFARE_CHANNELS_PORT: '7001' })).toEqual([7001, 6002]);
+    expect(ports({ channels: { port: 7001 } }, { PORT: '8080' })).toEqual([7001, 6002]);
+    expect(ports({ channels: { port: 7001 } }, { PORT: 'COM1' })).toEqual([7001, 6002]);
+    expect(ports({}, { PORT: '' })).toEqual([6001, 6002]);
+  });
+
+  it.each(['0', '65536', '80x', '-1', 'tcp://10.0.0.1:80'])('is refused if it is %s', (PORT) => {
+    expect(problemsIn(load({}, { PORT }))).toEqual([
+      `PORT: must be a whole number from 1 to 65535, got ${JSON.stringify(PORT)}; or set channels.port`,
+    ]);
+  });
+});

@@ -5,6 +5,7 @@ import { type Setting, settingsOf } from '../schema-walk.ts';
 import { isObject } from '../settings/plain-json.ts';
 import { valueAt } from '../settings/unchecked.ts';
 import { APP_VARIABLES, withAppOfEnvironment } from './app-variables.ts';
+import { withPlatformPort } from './platform-port.ts';
 import { FILE_SUFFIX, type ReadSecret, readSecretFile, SECRET_SETTINGS } from './secret-files.ts';
 import { isServiceLink } from './service-links.ts';
 import { sharedValues } from './shared-variables.ts';
@@ -127,11 +128,12 @@ export function applyEnvironment(
     variables.set(path, name);
     value = withValue(value, names, shared);
   }
-  const withApp = withAppOfEnvironment(value, environment);
+  const withPort = withPlatformPort(value, environment);
+  const withApp = withAppOfEnvironment(withPort.value, environment);
   return {
     value: withApp.value,
-    variables: new Map([...variables, ...withApp.variables]),
-    problems: [...problems, ...withApp.problems],
+    variables: new Map([...variables, ...withPort.variables, ...withApp.variables]),
+    problems: [...problems, ...withPort.problems, ...withApp.problems],
   };
 }
 

@@ -52,8 +52,7 @@ export function limit(fallback: number, description: string) {
 
 /** The address or name to listen on. */
 export function listenHost(fallback: string) {
-  return z
-    .string()
+  return text('')
     .refine((given) => readListenHost(given) !== undefined, {
       error: ({ input }) =>
         String(input).includes('%')

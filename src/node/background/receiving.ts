@@ -13,7 +13,7 @@ import type { Services } from './services.ts';
 
 export interface LoopReceivers
   extends Pick<Foundation, 'readiness' | 'ring' | 'log' | 'meter'>,
-    Pick<Services, 'usage' | 'webhooks' | 'watching'> {
+    Pick<Services, 'usage' | 'webhooks' | 'watching' | 'push'> {
   readonly realtime: RealtimeClient;
   readonly servers: ClusterPart;
   readonly pushRules: PushRules;
@@ -22,9 +22,8 @@ export interface LoopReceivers
 
 /** Makes the function that hands messages of the realtime loops to those that they are for. */
 export function receiverOf(receivers: LoopReceivers): Background['receive'] {
-  const { realtime, readiness, usage, ring, webhooks, pushRules, servers, watching, historyFile } =
-    receivers;
-  const { log, meter } = receivers;
+  const { realtime, readiness, usage, ring, webhooks, push, pushRules, servers } = receivers;
+  const { watching, historyFile, log, meter } = receivers;
   const unreadable = new UnreadableMessages({ log, meter, clock: monotonicTimers });
   const receiveNotice = ({ from, text }: LoopNotice) => {
     try {
@@ -52,6 +51,13 @@ export function receiverOf(receivers: LoopReceivers): Background['receive'] {
       case 'logged':
         for (const line of message.lines) ring.add(line);
         return;
+      case 'push-request': {
+        const { request } = message;
+        push.serveForwarded(request, (bytes) =>
+          realtime.post(loop, { type: 'push-answer', answer: { number: request.number, bytes } }),
+        );
+        return;
+      }
       case 'webhook-events':
         webhooks.accept(message.events, (id) => realtime.webhookEventOver(loop, id));
         realtime.post(loop, { type: 'webhook-events-taken', events: message.events.length });

@@ -25,6 +25,10 @@ import type {
   InspectedDetails,
 } from '../../transports/clients/inspector.ts';
 import type { SessionLinkMessage } from '../../transports/http-fallback/homes/session-links.ts';
+import type {
+  ForwardedAnswer,
+  ForwardedRequest,
+} from '../../transports/push-api/shared-port/forwarded-request.ts';
 import type { AppTick, WatchedApp } from '../../watching/records.ts';
 import type { MemoryPlan } from '../memory/shares.ts';
 import type { StartFault } from '../start-failed.ts';
@@ -163,6 +167,8 @@ export type LoopToBackground =
   | { readonly type: 'cluster-received'; readonly notice: LoopNotice }
   /** A notice was sent to a loop of another server; `isReceived`: the loop exists. */
   | { readonly type: 'cluster-sent'; readonly to: string; readonly isReceived: boolean }
+  /** A request to push came to the port of Channels. */
+  | { readonly type: 'push-request'; readonly request: ForwardedRequest }
   | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] }
   /** An event that matches a push rule of its app. */
   | { readonly type: 'rule-event'; readonly event: RuleEvent }
@@ -183,6 +189,8 @@ export type BackgroundToLoop =
   | { readonly type: 'push-connections'; readonly open: number }
   /** Whether this server can do its work now, for health checks. */
   | { readonly type: 'readiness'; readonly isReady: boolean }
+  /** The answer to a request to push that came to the port of Channels. */
+  | { readonly type: 'push-answer'; readonly answer: ForwardedAnswer }
   /** What to watch from now on. */
   | { readonly type: 'watch'; readonly apps: readonly WatchedApp[] }
   /** Sends a notice to a loop of another server, or to one loop of each server. */

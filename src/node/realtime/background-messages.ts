@@ -29,6 +29,9 @@ export function handleBackgroundMessage(
     case 'readiness':
       realtime.readinessIs(message.isReady);
       return;
+    case 'push-answer':
+      realtime.pushAnswered(message.answer);
+      return;
     case 'watch':
       realtime.watch(message.apps);
       return;

@@ -6,6 +6,7 @@ import type { RedisTls } from '../../engines/redis/link/connector.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import type { TenantChange } from '../../tenants/live-tenants.ts';
+import type { ForwardedAnswer } from '../../transports/push-api/shared-port/forwarded-request.ts';
 import type { WatchedApp } from '../../watching/records.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import type { LoopTotals } from '../link/loop-totals.ts';
@@ -48,6 +49,8 @@ export interface Realtime {
   ruleEventDone(event: { readonly appId: string; readonly dataLength: number }): void;
   /** Sets the number of connections of the push listener. */
   pushConnectionsAre(open: number): void;
+  /** Hands an answer of push to the request that came to the port of this loop. */
+  pushAnswered(answer: ForwardedAnswer): void;
   /** Sets what health checks at the listener are answered. */
   readinessIs(isReady: boolean): void;
   /** Sets which apps are watched, and what their watchers want to see. */

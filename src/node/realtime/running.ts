@@ -27,7 +27,7 @@ export interface RunningParts
     ReloadParts,
     Omit<DrainParts, 'stopChecks'>,
     Omit<CloseParts, 'usageReports'>,
-    Pick<Transports, 'bodies' | 'health' | 'unread'> {
+    Pick<Transports, 'bodies' | 'health' | 'push' | 'unread'> {
   readonly usage: Usage;
   readonly meter: TableMeter;
   readonly live: LiveLoop;
@@ -38,7 +38,7 @@ export interface RunningParts
 /** Starts what runs regularly in an open loop, and receives from the other loops. Returns its commands. */
 export function runLoop(parts: RunningParts): Realtime {
   const { links, engine, live, fallback, exchange, apps, taps, usage, log, meter } = parts;
-  const { health, listeners, relays, figures, cluster, toBackground } = parts;
+  const { health, push, listeners, relays, figures, cluster, toBackground } = parts;
   const fileChecks = openFileChecks(parts);
   const stopChecks = startChecks(parts);
   const usageReports = startUsageReports(usage, toBackground);
@@ -57,6 +57,7 @@ export function runLoop(parts: RunningParts): Realtime {
     },
     ...acknowledgementsOf(relays),
     pushConnectionsAre: (open) => fileChecks.pushConnectionsAre(open),
+    pushAnswered: (answer) => push?.answered(answer),
     readinessIs: (isReady) => health.readyIs(isReady),
     watch: (watched) => taps.watch(watched),
     notifyServers: notifierOf(cluster?.bus, toBackground),

@@ -6,10 +6,11 @@ import type { AppDirectory } from '../../channels/ports.ts';
 import { unsigned } from '../../channels/signatures/unsigned.ts';
 import { announcedLength, type BodyIntake, BodyRefusal } from '../body-intake.ts';
 import { compressionIn, describeCompressed } from '../content-encoding.ts';
+import { bytesOf, heldResponse } from '../held-response.ts';
 import { lastAnswer } from '../refused-body.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
-import { ResponseBody, SMALL_ANSWER } from '../response-body.ts';
-import type { UnreadAnswer, UnreadAnswers } from '../unread-answers.ts';
+import { SMALL_ANSWER } from '../response-body.ts';
+import type { UnreadAnswers } from '../unread-answers.ts';
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
 import type { Answer, Endpoint } from './call.ts';
 import { type OperatorSent, sendForOperator } from './events/operator-send.ts';
@@ -225,23 +226,22 @@ export class ChannelsApi {
   /** Its bytes belong to the app until the socket has taken them. */
   private respondAtLength(exchange: Exchange, parts: readonly string[], app: App): Response {
     if (exchange.request.method === 'HEAD') return this.respondWithLength(exchange, parts, app);
-    const body = new ResponseBody(() => this.unread.release(answer));
-    const answer: UnreadAnswer = {
+    this.charge(exchange, bytesOf(parts), app);
+    const { headers } = JSON_ANSWER;
+    const response = heldResponse(parts, {
+      status: 200,
+      headers,
       owner: app.id,
-      waitingBytes: () => body.waitingBytes,
-      break: () => body.break(),
-    };
-    for (const part of parts) body.write(part);
-    body.end();
-    this.charge(exchange, body.waitingBytes, app);
-    if (!this.unread.hold(answer)) return this.refuse(exchange, unreadIsFull(), { app });
+      unread: this.unread,
+    });
+    if (response === undefined) return this.refuse(exchange, unreadIsFull(), { app });
     this.meter.count('requests', 1, '200');
-    return new Response(body.stream, JSON_ANSWER);
+    return response;
   }
 
   /** The head of a long answer, of which no byte is kept. */
   private respondWithLength(exchange: Exchange, parts: readonly string[], app: App): Response {
-    const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+    const bytes = bytesOf(parts);
     this.charge(exchange, bytes, app);
     this.meter.count('requests', 1, '200');
     const headers = new Headers(JSON_ANSWER.headers);

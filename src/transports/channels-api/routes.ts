@@ -12,7 +12,7 @@ import { terminateConnections } from './terminate-connections.ts';
 export type Method = 'GET' | 'POST';
 
 /** The HTTP API. Source: the seed's "Endpoints"; Channels protocol, §14.3. */
-const routes: readonly (readonly [method: Method, path: string, endpoint: Endpoint])[] = [
+export const routes: readonly (readonly [method: Method, path: string, endpoint: Endpoint])[] = [
   ['POST', '/apps/:app/events', triggerEvent],
   ['POST', '/apps/:app/batch_events', triggerBatch],
   ['GET', '/apps/:app/channels', listChannels],

@@ -79,6 +79,9 @@ const longBodies: Partial<Record<EndpointName, number>> = {
   setInterests: 1024 * KIB,
 };
 
+/** The longest body that any endpoint takes. */
+export const LONGEST_BODY_BYTES = Math.max(...Object.values(longBodies));
+
 /** The longest body of an endpoint. Source: the seed's "Limits" for publishes; the others are our own. */
 export function bodyBytesMax(endpoint: EndpointName): number {
   return longBodies[endpoint] ?? 16 * KIB;

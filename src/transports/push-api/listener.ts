@@ -8,14 +8,17 @@ import type { ListenerHealth } from '../health.ts';
 import { type PushBounds, pushBounds } from './bounds.ts';
 import type { Endpoints, PushHead } from './call.ts';
 import { statuses } from './problems.ts';
-import type { Connection } from './server/connection.ts';
+import type { Connection, RequestConnection } from './server/connection.ts';
 import type { HttpFault, RequestHead } from './server/http/request-head.ts';
+import { Turns } from './server/http/turns.ts';
 import { HttpServer, type HttpServerEvents, type ListenSettings } from './server/http-server.ts';
 import { familyOfBytes, rawResponse, refusalOfFault } from './server/refusal-response.ts';
 import { type PushMeter, type RequestContext, RequestHandler } from './server/request-handler.ts';
 import { RequestLog } from './server/request-log.ts';
 import { type PoolLoad, RequestPool } from './server/request-pool.ts';
 import { RequestScheduler } from './server/request-scheduler.ts';
+import { ForwardedConnection } from './shared-port/forwarded-connection.ts';
+import type { ForwardedRequest } from './shared-port/forwarded-request.ts';
 
 export interface PushListenerContext {
   readonly log: Log;
@@ -69,6 +72,8 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
   private replaced: Promise<void> = Promise.resolve();
   private backendAskedAtMs = Number.NEGATIVE_INFINITY;
   private isStopped = false;
+  /** Of requests that came to the port of Channels. */
+  private readonly turns = new Turns();
   private readonly connecting = new RateLimiter<string>();
   private readonly speedChecks: NodeJS.Timeout;
 
@@ -98,6 +103,15 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
     const listener = new PushListener(settings, context, bounds);
     listener.openServer();
     return listener;
+  }
+
+  /** Serves requests that come to the port of Channels, whose address this is. It opens no port. */
+  static onSharedPort(
+    address: ListenSettings,
+    context: PushListenerContext,
+    bounds: PushBounds = pushBounds,
+  ): PushListener {
+    return new PushListener(address, context, bounds);
   }
 
   get address(): { readonly host: string; readonly port: number; readonly tls: boolean } {
@@ -142,7 +156,8 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
 
   private async replace(tls: Certificate): Promise<void> {
     const before = this.settings;
-    if (before.tls === undefined || this.isStopped) return;
+    // A shared port has the certificate of Channels.
+    if (before.tls === undefined || this.isStopped || this.servers.size === 0) return;
     // Checked first: the old server must free the port before the new one can open it.
     createSecureContext({ cert: tls.cert, key: tls.key });
     for (const server of this.servers) this.retire(server);
@@ -184,6 +199,20 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
   }
 
   onRequest(head: RequestHead, connection: Connection): RequestHandler {
+    return this.begin(head, connection);
+  }
+
+  /** Serves a request that came to the port of Channels. `answer` is called once, with the bytes of a response. */
+  serveForwarded(request: ForwardedRequest, answer: (bytes: Uint8Array) => void): void {
+    new ForwardedConnection({
+      request,
+      turns: this.turns,
+      begin: (head, connection) => this.begin(head, connection),
+      answer,
+    }).goOn();
+  }
+
+  private begin(head: RequestHead, connection: RequestConnection): RequestHandler {
     const handler = new RequestHandler(this, head, connection);
     handler.begin();
     return handler;

@@ -70,6 +70,7 @@ function stage(settings: object = {}) {
     keepAlive: new KeepAlive(240),
     addresses,
     health: undefined,
+    push: undefined,
     meter,
   });
   stops.push(() => server.stop(true));

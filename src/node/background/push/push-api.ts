@@ -1,4 +1,5 @@
 import type { Config } from '../../../config/schema.ts';
+import { sharesPort } from '../../../config/settings/shared-port.ts';
 import type { TableMeter } from '../../../observability/meter.ts';
 import type { ShareRate } from '../../../push/rate-exchange.ts';
 import type { PushTaps } from '../../../push/watching/push-tap.ts';
@@ -17,7 +18,7 @@ import { pushBounds } from '../../../transports/push-api/bounds.ts';
 import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
 import { DeviceRates } from '../../../transports/push-api/endpoints/device/device-rates.ts';
 import { createPushEndpoints } from '../../../transports/push-api/endpoints/endpoints.ts';
-import { PushListener } from '../../../transports/push-api/listener.ts';
+import { PushListener, type PushListenerContext } from '../../../transports/push-api/listener.ts';
 import type { PushWebhooks } from '../../../webhooks/push-events.ts';
 import { listenError } from '../../listen-error.ts';
 import type { MemoryPlan } from '../../memory/shares.ts';
@@ -66,25 +67,26 @@ export async function openListener(options: PushListenerOptions): Promise<PushLi
   const { connectionsPerSecond } = addressLimits;
   const { pushConnections, pushHeldBytes } = memory.shares;
   const connections = Math.min(pushConnections, connectionRoom());
+  const settings = { host, port, tls };
+  const context = {
+    log,
+    meter: { count: (id, by, _family, status) => meter.count(id, by, status) },
+    proxies: new TrustedProxies(config.trustedProxies),
+    pathPrefix,
+    health: config.push.healthChecks ? checks : undefined,
+  } satisfies PushListenerContext;
+  const bounds = {
+    ...pushBounds,
+    connections,
+    // Where the port is shared, requests are held on their way here as well.
+    heldBytes: sharesPort(config) ? Math.floor(pushHeldBytes / 2) : pushHeldBytes,
+    connectionsPerSecond,
+    bodyBytesPerSecond,
+    idleMs: httpIdleSeconds * 1000,
+  };
+  if (sharesPort(config)) return PushListener.onSharedPort(settings, context, bounds);
   try {
-    return await PushListener.open(
-      { host, port, tls },
-      {
-        log,
-        meter: { count: (id, by, _family, status) => meter.count(id, by, status) },
-        proxies: new TrustedProxies(config.trustedProxies),
-        pathPrefix,
-        health: config.push.healthChecks ? checks : undefined,
-      },
-      {
-        ...pushBounds,
-        connections,
-        heldBytes: pushHeldBytes,
-        connectionsPerSecond,
-        bodyBytesPerSecond,
-        idleMs: httpIdleSeconds * 1000,
-      },
-    );
+    return await PushListener.open(settings, context, bounds);
   } catch (error) {
     throw listenError(error, 'push', config.push);
   }

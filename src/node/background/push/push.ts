@@ -27,6 +27,7 @@ import type { LiveApps, LiveInstances } from '../../../tenants/live-tenants.ts';
 import type { LiveInstance } from '../../../tenants/push-instance.ts';
 import { ListenerHealth } from '../../../transports/health.ts';
 import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
+import type { PushListener } from '../../../transports/push-api/listener.ts';
 import { PushWebhooks } from '../../../webhooks/push-events.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import type { ListenerAddress } from '../../link/messages.ts';
@@ -71,6 +72,8 @@ export interface PushPart extends AsyncDisposable {
   reconfigure(config: Config): void;
   /** Rejects if the certificate cannot be used; the previous one then stays. */
   replaceCertificate(tls: Certificate): Promise<void>;
+  /** Serves a request that came to the port of Channels. */
+  readonly serveForwarded: PushListener['serveForwarded'];
   /** Sets what health checks at the listener are answered. */
   readinessIs(isReady: boolean): void;
   /** Lets each connection close after its next answer. */
@@ -149,6 +152,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       settings = settingsOf(changed, listener);
     },
     replaceCertificate: (certificate) => listener.replaceCertificate(certificate),
+    serveForwarded: (request, answer) => listener.serveForwarded(request, answer),
     readinessIs: (isReady) => checks.readyIs(isReady),
     drain() {
       checks.stop();

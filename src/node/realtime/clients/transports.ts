@@ -1,4 +1,5 @@
 import type { Hub } from '../../../channels/hub.ts';
+import { sharesPort } from '../../../config/settings/shared-port.ts';
 import type { TableMeter } from '../../../observability/meter.ts';
 import type { SocketMarks } from '../../../runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
@@ -12,6 +13,11 @@ import { Clients } from '../../../transports/clients/clients.ts';
 import { ListenerHealth } from '../../../transports/health.ts';
 import { FallbackTransport, sendLimit } from '../../../transports/http-fallback/transport.ts';
 import { KeepAlive } from '../../../transports/keep-alive.ts';
+import { LONGEST_BODY_BYTES } from '../../../transports/push-api/call.ts';
+import {
+  PushGate,
+  type PushGateOptions,
+} from '../../../transports/push-api/shared-port/push-gate.ts';
 import { UnreadAnswers } from '../../../transports/unread-answers.ts';
 import { ClosingBytes } from '../../../transports/websocket/closing-bytes.ts';
 import { WebSocketTransport } from '../../../transports/websocket/transport.ts';
@@ -25,7 +31,7 @@ import { type FallbackSessions, openFallbackSessions } from './fallback.ts';
 import { Listeners } from './listeners.ts';
 
 export interface TransportsOptions
-  extends Pick<RealtimeOptions, 'config' | 'links' | 'log' | 'memory'> {
+  extends Pick<RealtimeOptions, 'config' | 'links' | 'log' | 'memory' | 'toBackground'> {
   /** The settings of this loop. */
   readonly settings: LoopSettings;
   readonly hub: Hub;
@@ -51,6 +57,8 @@ export interface Transports {
   readonly sockets: WebSocketTransport;
   readonly keepAlive: KeepAlive;
   readonly health: ListenerHealth;
+  /** For requests to push, if they come to the same port. */
+  readonly push: PushGate | undefined;
   readonly listeners: Listeners;
 }
 
@@ -120,6 +128,7 @@ export function openTransports(options: TransportsOptions): Transports {
     keepAlive,
   });
   const bodies = new BodyIntake(settings, monotonicTimers, audience.turns);
+  const push = openPushGate(options, { addresses, unread });
   const api = new ChannelsApi({ hub, apps, pathPrefix, bodies, unread, meter });
   const listeners = openListeners(options, {
     sockets,
@@ -128,16 +137,18 @@ export function openTransports(options: TransportsOptions): Transports {
     keepAlive,
     addresses,
     health: settings.healthChecks ? health : undefined,
+    push: push?.gate,
   });
   return {
     clients,
     fallback,
     api,
-    bodies: [bodies, sendBodies],
+    bodies: [bodies, sendBodies, ...(push === undefined ? [] : [push.bodies])],
     unread,
     sockets,
     keepAlive,
     health,
+    push: push?.gate,
     listeners,
   };
 }
@@ -164,6 +175,29 @@ function openClients({
   });
 }
 
+/** Opens what hands requests to push over; `undefined` if push has a port of its own. */
+function openPushGate(
+  { config, settings, links, memory, toBackground }: TransportsOptions,
+  shared: Pick<PushGateOptions, 'addresses' | 'unread'>,
+): { readonly gate: PushGate; readonly bodies: BodyIntake } | undefined {
+  if (!sharesPort(config)) return undefined;
+  // Half of what push may hold; the rest is for the loop that serves it.
+  const half = memory.shares.pushHeldBytes / links.count / 2;
+  const bytes = Math.max(LONGEST_BODY_BYTES, Math.floor(half / 2));
+  const bodies = new BodyIntake(
+    { ...settings, requestBytes: LONGEST_BODY_BYTES, unfinishedBytes: 2 * bytes },
+    monotonicTimers,
+  );
+  const gate = new PushGate({
+    ...shared,
+    pathPrefix: config.push.pathPrefix,
+    bodies,
+    heldBytes: bytes,
+    forward: (request) => toBackground({ type: 'push-request', request }),
+  });
+  return { gate, bodies };
+}
+
 /** What requests of one port go to. */
 interface Served {
   readonly sockets: WebSocketTransport;
@@ -172,6 +206,7 @@ interface Served {
   readonly keepAlive: KeepAlive;
   readonly addresses: ClientAddresses;
   readonly health: ListenerHealth | undefined;
+  readonly push: PushGate | undefined;
 }
 
 function openListeners(

@@ -17,6 +17,29 @@ export interface RequestOfConnection {
   connectionClosed(): void;
 }
 
+/** The connection of a request, as far as the handler of the request needs it. */
+export interface RequestConnection {
+  /** The other end of the TCP connection; possibly a proxy. */
+  readonly peer: Client;
+  readonly isClosed: boolean;
+  /** Whether the connection closes with its next answer. */
+  readonly isClosing: boolean;
+  continue(): void;
+  holdBody(isHeld: boolean): void;
+  dropInput(): void;
+  answer(bytes: Buffer, end: AnswerEnd, onSent: () => void): boolean;
+  endAnswer(): void;
+  cutOff(): boolean;
+  destroy(): void;
+}
+
+/** What follows an answer. */
+export interface AnswerEnd {
+  readonly isLast: boolean;
+  /** The connection stays open for a while, because its client is still sending. */
+  readonly lingers: boolean;
+}
+
 /** The server that a connection belongs to. */
 export interface ConnectionOwner {
   readonly bounds: PushBounds;
@@ -53,8 +76,7 @@ const NOTHING = Buffer.alloc(0);
  * One connection: HTTP/1 over a socket. It serves one request after the other. What a client sends in advance waits as bytes, and
  * each further request waits for its turn among all connections.
  */
-export class Connection {
-  /** The other end of the TCP connection; possibly a proxy. */
+export class Connection implements RequestConnection {
   readonly peer: Client;
   /** Whether it has sent a request. */
   isUsed = false;
@@ -94,7 +116,6 @@ export class Connection {
     this.peer = { address, addressKey: addressKey(address) };
   }
 
-  /** Whether the connection closes with its next answer. */
   get isClosing(): boolean {
     return this.owner.isClosing;
   }
@@ -208,11 +229,7 @@ export class Connection {
    * Answers the request. Returns whether the socket has taken all of it; otherwise, `onSent` is called when it has, or when it is
    * closed. If the answer is the last one, the connection closes after it, or with `endAnswer` if it lingers.
    */
-  answer(
-    bytes: Buffer,
-    { isLast, lingers }: { readonly isLast: boolean; readonly lingers: boolean },
-    onSent: () => void,
-  ): boolean {
+  answer(bytes: Buffer, { isLast, lingers }: AnswerEnd, onSent: () => void): boolean {
     const { current } = this;
     if (current === undefined || this.isClosed) return true;
     current.isAnswered = true;

@@ -7,7 +7,7 @@ import { corsOf, preflightOf } from '../cors.ts';
 import { statuses } from '../problems.ts';
 import { findRoute, type PushFamily } from '../routes.ts';
 import { checkHead, type HeadAnswer, SOON_SECONDS } from './check-head.ts';
-import type { Connection, RequestOfConnection } from './connection.ts';
+import type { AnswerEnd, RequestConnection, RequestOfConnection } from './connection.ts';
 import { answerBytes } from './http/answer-bytes.ts';
 import type { HttpFault, RequestHead } from './http/request-head.ts';
 import { bodyOf, headersOf, JSON_TYPE, refusalOfFault } from './refusal-response.ts';
@@ -53,7 +53,7 @@ const UNREAD_ANSWERS = 'unread answers fill the memory reserved for them';
 /** Handles one request, from its head to its answer. */
 export class RequestHandler implements RequestOfConnection, PooledRequest {
   private readonly context: RequestContext;
-  private readonly connection: Connection;
+  private readonly connection: RequestConnection;
   private readonly head: RequestHead;
   private readonly call: RequestCall;
   private readonly body: RequestBody;
@@ -79,7 +79,7 @@ export class RequestHandler implements RequestOfConnection, PooledRequest {
   private isFinished = false;
   private lingering: Lingering | undefined;
 
-  constructor(context: RequestContext, head: RequestHead, connection: Connection) {
+  constructor(context: RequestContext, head: RequestHead, connection: RequestConnection) {
     this.context = context;
     this.connection = connection;
     this.head = head;
@@ -380,7 +380,7 @@ export class RequestHandler implements RequestOfConnection, PooledRequest {
     return !this.head.expectsContinue && this.body.announcedBytes <= this.context.bounds.restBytes;
   }
 
-  private send(bytes: Buffer, end: { readonly isLast: boolean; readonly lingers: boolean }): void {
+  private send(bytes: Buffer, end: AnswerEnd): void {
     const { lingers } = end;
     const { promise: sent, resolve } = Promise.withResolvers<void>();
     if (this.connection.answer(bytes, end, resolve)) {
