@@ -76,7 +76,7 @@ engine: { type: redis, urlSecret: { name: fanfare, key: redis-url } }
 store: { type: postgres, urlSecret: { name: fanfare, key: postgres-url } }
 admin: { passwordSecret: { name: fanfare, key: admin-password } }
 config:
-  trustedProxies: [10.0.0.0/8]     # the pods of your ingress controller
+  trustedProxies: [10.244.3.0/24]  # where only the pods of your ingress controller are, not the range of all pods
   push: { publicUrl: "https://push.example.com" }
 ingress:
   enabled: true

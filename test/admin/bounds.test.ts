@@ -73,6 +73,7 @@ async function listening(bounds: Partial<typeof adminBounds> = {}) {
     metricsAreOpen: true,
     trustedProxies: new TrustedProxies([]),
     readiness: new Readiness(),
+    serverName: 'test',
     log,
     onRefused: (why) => refused.push(why),
     bounds: { ...adminBounds, ...bounds },

@@ -23,6 +23,7 @@ async function listening(bounds: Partial<typeof adminBounds> = {}) {
     metricsAreOpen: true,
     trustedProxies: new TrustedProxies([]),
     readiness: new Readiness(),
+    serverName: 'test',
     log: keptLog(),
     onRefused: () => undefined,
     bounds: { ...adminBounds, ...bounds },

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { chmodSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { RawHttp } from '../../testing/clients/raw-http.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -42,13 +43,14 @@ describe('fanfare health', () => {
     for (const host of ['::', '[::]', '0.0.0.0', '127.0.0.1', '::1', '[::1]', 'localhost']) {
       expect(await health([], { FANFARE_ADMIN_HOST: host })).toEqual({
         exitCode: 0,
-        stdout: 'ok\n',
+        // Another server may have the port.
+        stdout: `ok (server ${hostname()}:${server.process.pid})\n`,
         stderr: '',
       });
     }
     expect(await health(['--ready', '--json'])).toMatchObject({
       exitCode: 0,
-      stdout: '{"ok":true,"text":"ready"}\n',
+      stdout: `{"ok":true,"text":"ready","server":"${hostname()}:${server.process.pid}"}\n`,
     });
   });
 
@@ -61,7 +63,7 @@ describe('fanfare health', () => {
       http_proxy: 'http://127.0.0.1:1',
       FANFARE_ADMIN_PASSWORD: 'wrong',
     });
-    expect(ended).toMatchObject({ exitCode: 0, stdout: 'ok\n' });
+    expect(ended).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^ok /) });
   });
 
   it('is not the only command that reaches the server of this machine past the proxy', async () => {
@@ -115,7 +117,7 @@ describe('fanfare health', () => {
       () => health(['--ready'], port),
       ({ exitCode }) => exitCode === 1,
     );
-    expect(ended.stderr).toContain('/readyz answers 503: ');
+    expect(ended.stderr).toMatch(/\/readyz \(server .*\) answers 503: /);
     expect(ended.stderr).toContain('realtime: stopping');
     expect(await health([], port)).toMatchObject({ exitCode: 0 });
     // The ports for clients say no more than the status.

@@ -49,10 +49,15 @@ async function health(invocation: Invocation): Promise<ExitCode> {
   const url = urlOf({ host, port, tls: false });
   const answer = await ask({ host, port, path }).catch((error: Error) => error);
   if (answer instanceof Error) return fail(invocation, `${url} does not answer: ${answer.message}`);
-  const { status, text } = answer;
-  if (status === 200) return printResult(invocation, { json: { ok: true, text }, text });
-  if (given.has('json')) invocation.output.print(JSON.stringify({ ok: false, text }));
-  return fail(invocation, `${url}${path} answers ${status}: ${printable(text)}`);
+  const { status, text, server } = answer;
+  const who = server === undefined ? '' : ` (server ${server})`;
+  if (status === 200) {
+    const [first = '', ...notes] = text.split('\n');
+    const shown = [`${first}${who}`, ...notes].join('\n');
+    return printResult(invocation, { json: { ok: true, text, server }, text: shown });
+  }
+  if (given.has('json')) invocation.output.print(JSON.stringify({ ok: false, text, server }));
+  return fail(invocation, `${url}${path}${who} answers ${status}: ${printable(text)}`);
 }
 
 interface Asked {
@@ -64,6 +69,8 @@ interface Asked {
 interface Answer {
   readonly status: number;
   readonly text: string;
+  /** The name of the server that has answered, if it says so. */
+  readonly server: string | undefined;
 }
 
 /** Sends a GET request. `fetch` would use the proxy of `HTTP_PROXY`, even for this machine. */
@@ -97,5 +104,10 @@ function parse(received: string): Answer {
   const status = /^HTTP\/1\.1 (\d{3})\b/.exec(received)?.[1];
   if (status === undefined) throw new Error('another program answers there');
   const start = received.indexOf('\r\n\r\n');
-  return { status: Number(status), text: start < 0 ? '' : received.slice(start + 4).trim() };
+  const server = /\r\nx-fanfare-server: ([^\r\n]+)\r\n/i.exec(received.slice(0, start + 2))?.[1];
+  return {
+    status: Number(status),
+    text: start < 0 ? '' : received.slice(start + 4).trim(),
+    server: server === undefined ? undefined : printable(server),
+  };
 }

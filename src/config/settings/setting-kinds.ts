@@ -134,7 +134,7 @@ export function addressRange(description: string) {
   return z
     .string()
     .refine((text) => parseRange(text) !== undefined, {
-      error: 'must be an IP address or a range such as 10.0.0.0/8',
+      error: 'must be an IP address or a range such as 10.0.4.0/28',
     })
     .describe(description);
 }

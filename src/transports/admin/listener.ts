@@ -19,6 +19,7 @@ import { type Asker, NOBODY } from './asker.ts';
 import { type AdminBounds, adminBounds } from './bounds.ts';
 import { type AdminRequest, AdminServer, type ServerRefusal } from './http-server.ts';
 import { readJson } from './json-body.ts';
+import { isLocal } from './origin-of-request.ts';
 import type { Readiness } from './readiness.ts';
 import type { RequestHead } from './request-head.ts';
 import {
@@ -46,6 +47,8 @@ export interface AdminListenerOptions {
   /** The proxy that checks users itself; `undefined`: none does. */
   readonly userProxy?: UserProxy | undefined;
   readonly readiness: Readiness;
+  /** The name of this server, which health checks of programs on this machine get. */
+  readonly serverName: string;
   readonly log: Log;
   readonly onRefused: (why: AdminRefusal) => void;
   readonly bounds?: AdminBounds;
@@ -63,6 +66,9 @@ export interface AdminListener extends AsyncDisposable {
   /** Answers the requests in progress, for a second at most. Later ones get 503, except health checks. */
   stopServing(): Promise<void>;
 }
+
+/** Names the server that answers a health check: another one may have its port. */
+const SERVER_HEADER = 'x-fanfare-server';
 
 /** How long a stop waits for answers. Milliseconds. */
 const STOP_WAIT_MS = 1000;
@@ -202,7 +208,7 @@ class RequestHandler {
     if (head.header('host') === undefined && !head.isHttp10) {
       return refuse(400, 'The Host header is missing');
     }
-    const health = this.healthOf(head.target.path);
+    const health = this.healthOf(head);
     if (health !== undefined) return head.method === 'GET' ? health : methodNotAllowed(['GET']);
     const { routes } = this;
     const found =
@@ -320,7 +326,13 @@ class RequestHandler {
   }
 
   /** Health checks. They need no password, because load balancers have none. */
-  private healthOf(path: string): AdminAnswer | undefined {
+  private healthOf(head: RequestHead): AdminAnswer | undefined {
+    const answer = this.healthAt(head.target.path);
+    if (answer === undefined || !isLocal(head)) return answer;
+    return { ...answer, headers: { [SERVER_HEADER]: this.options.serverName } };
+  }
+
+  private healthAt(path: string): AdminAnswer | undefined {
     switch (path) {
       case '/healthz':
         return textAnswer(200, 'ok\n');

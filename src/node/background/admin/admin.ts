@@ -10,6 +10,7 @@ import type { Readiness } from '../../../transports/admin/readiness.ts';
 import type { AdminPasswordSource } from '../../link/messages.ts';
 import { listenError } from '../../listen-error.ts';
 import type { MemoryPlan } from '../../memory/shares.ts';
+import { serverName } from '../../server-name.ts';
 import { AdminPassword } from './admin-password.ts';
 
 export interface AdminPartOptions {
@@ -43,6 +44,7 @@ export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
       trustedProxies: new TrustedProxies(config.trustedProxies),
       userProxy: userProxyOf(config),
       readiness,
+      serverName: serverName(config),
       log,
       onRefused: (why) => meter.count('adminRequestsRefused', 1, why),
       bounds: {
