@@ -1,3 +1,6 @@
+import type { Timers } from '../../../runtime/ports.ts';
+import { monotonicTimers } from '../../../runtime/system-timers.ts';
+
 /** Between two steps. Milliseconds. */
 export const DRAIN_STEP_MS = 100;
 
@@ -15,14 +18,24 @@ export async function drain<T>(
   connections: Draining<T>,
   overMs: number,
   end: (connection: T) => void,
+  timers: Timers = monotonicTimers,
 ): Promise<void> {
-  let steps = Math.max(1, Math.floor(overMs / DRAIN_STEP_MS));
-  for (; connections.size > 0 && steps > 0; steps--) {
-    let share = Math.ceil(connections.size / steps);
+  const untilMs = timers.now() + overMs;
+  let stepAtMs = timers.now() - DRAIN_STEP_MS;
+  for (let isLast = false; connections.size > 0 && !isLast; ) {
+    const nowMs = timers.now();
+    // Closing many connections makes steps longer.
+    const stepMs = nowMs - stepAtMs;
+    stepAtMs = nowMs;
+    isLast = untilMs - nowMs <= stepMs;
+    let share = isLast
+      ? connections.size
+      : Math.ceil((connections.size * stepMs) / (untilMs - nowMs));
     for (const connection of connections.all()) {
       if (share-- === 0) break;
       end(connection);
     }
-    if (connections.size > 0) await Bun.sleep(DRAIN_STEP_MS);
+    if (connections.size === 0) return;
+    await new Promise<void>((resolve) => timers.after(DRAIN_STEP_MS, resolve));
   }
 }
