@@ -14,8 +14,12 @@ export interface PgBouncer extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
-/** Starts a PgBouncer in front of the cluster at `url`. */
-export async function startPgBouncer(url: string, mode: PoolMode): Promise<PgBouncer> {
+/** Starts a PgBouncer in front of the cluster at `url`, with these lines more in its configuration. */
+export async function startPgBouncer(
+  url: string,
+  mode: PoolMode,
+  more: readonly string[] = [],
+): Promise<PgBouncer> {
   const { hostname, port: clusterPort, username } = new URL(url);
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'fanfare-pgbouncer-'));
@@ -30,6 +34,7 @@ export async function startPgBouncer(url: string, mode: PoolMode): Promise<PgBou
     'unix_socket_dir =',
     'auth_type = any',
     `pool_mode = ${mode}`,
+    ...more,
   ];
   writeFileSync(file, `${lines.join('\n')}\n`);
   // It refuses to run as root.

@@ -42,34 +42,42 @@ interface Facts {
   readonly read_only: string;
   readonly schema: string | null;
   readonly search_path: string;
-  readonly statement_ms: string;
+  /** Those of our settings, as text. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+export interface ExamineOptions {
+  readonly manner: Manner;
+  /** What is sent when a connection is opened, if the manner is so. */
+  readonly settings: Readonly<Record<string, number>>;
 }
 
 /**
  * Finds out what is at the other end. Throws if the store cannot be kept there. All statements are without a name and
- * parameters, because they must work through any pooler. `statementMs` is the time limit that was asked for.
+ * parameters, because they must work through any pooler.
  */
-export async function examine(
-  sql: SQL,
-  { manner, statementMs }: { readonly manner: Manner; readonly statementMs: number },
-): Promise<Examined> {
+export async function examine(sql: SQL, { manner, settings }: ExamineOptions): Promise<Examined> {
+  const names = Object.keys(settings).map((name) => `'${name}'`);
   const rows: Facts[] = await sql.unsafe(`
     SELECT current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby,
       current_setting('default_transaction_read_only') AS read_only, current_schema()::text AS schema,
       current_setting('search_path') AS search_path,
-      (SELECT setting FROM pg_settings WHERE name = 'statement_timeout') AS statement_ms`);
+      (SELECT json_object_agg(name, setting) FROM pg_settings WHERE name IN (${names})) AS settings`);
   const [facts] = rows;
   if (facts === undefined) throw new Error('it answers nothing');
   refuseUnfit(facts);
   const isPooled = await isPooledByTransaction(sql);
-  const limitMs = Number(facts.statement_ms);
-  const sendsSettings = manner.sendsSettings && limitMs === statementMs;
+  const haveArrived = Object.entries(settings).every(
+    ([name, value]) => Number(facts.settings[name]) === value,
+  );
+  const sendsSettings = manner.sendsSettings && haveArrived;
+  const limitsReads = Number(facts.settings['statement_timeout']) > 0;
   return {
     manner: { sendsSettings, namesStatements: manner.namesStatements && !isPooled },
     pooler:
       sendsSettings && !isPooled
         ? undefined
-        : { mode: isPooled ? 'transaction' : 'session', limitsReads: limitMs > 0 },
+        : { mode: isPooled ? 'transaction' : 'session', limitsReads },
   };
 }
 

@@ -133,7 +133,7 @@ async function openExamined(
   for (let manner = DIRECT; ; ) {
     const sql = open(manner);
     try {
-      const asked = examine(sql, { manner, statementMs: STATEMENT_TIMEOUT_MS });
+      const asked = examine(sql, { manner, settings: settingsOf(limit.timeoutMs) });
       const found = await inTime(asked, limit);
       if (Bun.deepEquals(found.manner, manner)) return { ...found, sql };
       await sql.close({ timeout: 0 });

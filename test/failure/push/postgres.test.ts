@@ -149,6 +149,19 @@ describe('a server behind PgBouncer', () => {
     LONG_MS,
   );
 
+  it.concurrent('that ignores settings makes them itself, also if the role has one of them', async () => {
+    await using store = await throwAwayPostgres({ statement_timeout: '10s' });
+    const ignored = 'statement_timeout, idle_in_transaction_session_timeout, lock_timeout';
+    const more = [`ignore_startup_parameters = ${ignored}`];
+    await using bouncer = await startPgBouncer(store.url, 'session', more);
+    await using database = await openDatabase(bouncer.pooled(store.url));
+    expect(database.pooler).toEqual({ mode: 'session', limitsReads: true });
+    const idle = await database.write(async (sql) => [
+      ...(await sql`SHOW idle_in_transaction_session_timeout`),
+    ]);
+    expect(idle).toEqual([{ idle_in_transaction_session_timeout: '15s' }]);
+  });
+
   it.concurrent('in statement mode does not start', async () => {
     await using store = await throwAwayPostgres();
     await using bouncer = await startPgBouncer(store.url, 'statement');
