@@ -168,7 +168,7 @@ describe('any JSON', () => {
 });
 
 describe('a million levels', () => {
-  const deep = '['.repeat(400_000) + ']'.repeat(1_000_000);
+  const deep = '['.repeat(1_000_000) + ']'.repeat(1_000_000);
 
   it('are one value', () => {
     expect(memberText(`{"a":${deep},"k":${deep}}`, 'k') === deep).toBe(true);
