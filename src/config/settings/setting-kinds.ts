@@ -50,10 +50,10 @@ export function limit(fallback: number, description: string) {
   return wholeNumber({ min: 0, max: COUNT_MAX }, fallback, `${description}; 0 = no limit.`);
 }
 
-/** The address or name to listen on. */
+/** The address or name to listen on. `text` refuses an empty one. */
 export function listenHost(fallback: string) {
   return text('')
-    .refine((given) => readListenHost(given) !== undefined, {
+    .refine((given) => given === '' || readListenHost(given) !== undefined, {
       error: ({ input }) =>
         String(input).includes('%')
           ? 'must be an IP address without a zone such as %eth0: use :: for all addresses'
