@@ -69,7 +69,7 @@ describe.each(newDatabases)('a store of an older version in $name', ({ make }) =
 describe('the migrations of a store in PostgreSQL', () => {
   it('have no statement timeout', async () => {
     await using place = await throwAwayPostgres();
-    const backend = await openPostgres(place.url, { tls: NO_CLIENT_TLS, answerTimeoutMs: 300 });
+    const backend = await openPostgres(place.url, { tls: NO_CLIENT_TLS, answerTimeoutMs: 2_000 });
     await using other = new SQL(place.url);
     const released = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();
@@ -85,8 +85,8 @@ describe('the migrations of a store in PostgreSQL', () => {
       const [row]: { waits: boolean }[] = await other`
         SELECT EXISTS (
           SELECT 1 FROM pg_stat_activity
-          WHERE wait_event_type = 'Lock' AND clock_timestamp() - query_start > interval '500 ms')
-        AS waits`;
+          WHERE wait_event_type = 'Lock' AND clock_timestamp() - query_start > interval '2200 ms')
+        AS waits FROM pg_sleep(0.05)`;
       waits = row?.waits ?? false;
     }
     released.resolve();
