@@ -68,7 +68,7 @@ function utcTime(atMs: number): Buffer {
   return der(TAG.utcTime, Buffer.from(`${digits}Z`));
 }
 
-/** It may sign certificates, because it signs itself. */
+/** The extension that lets a certificate sign others: this one signs itself. */
 function authority(): Buffer {
   const yes = der(TAG.boolean, Buffer.of(0xff));
   return extension(BASIC_CONSTRAINTS, yes, der(TAG.sequence, yes));

@@ -240,11 +240,11 @@ export interface AppDirectory {
 }
 
 /**
- * Handles webhook events. `emit` must return synchronously and never fail; its queue is bounded. `over` is for events
- * with an id: it is called once, when the event is stored or was dropped at a limit.
+ * Handles webhook events. `emit` must return synchronously and never fail; its queue is bounded. `onSettled` is for
+ * events with an id: it is called once, when the event is stored or was dropped at a limit.
  */
 export interface WebhookSink {
-  emit(event: AppWebhookEvent, over?: () => void): void;
+  emit(event: AppWebhookEvent, onSettled?: () => void): void;
 }
 
 /** What the core counts. */

@@ -18,7 +18,7 @@ export type ClientMessage =
       readonly channel: string;
       readonly auth: string | undefined;
       readonly channelData: string | undefined;
-      /** Its position; `undefined`: the client cannot resume. */
+      /** The client's position; `undefined`: it cannot resume. */
       readonly place?: ResumePlace | undefined;
     }
   | { readonly type: 'unsubscribe'; readonly channel: string }

@@ -31,7 +31,7 @@ export async function requestServer(url: string, sent: Sent): Promise<ServerResp
   return { ok: response.ok, status: response.status, text, body: parsed(text) };
 }
 
-/** The same, but settles with the head of the response, for which a server has as long as the signal says. */
+/** Sends a request and settles with the head of the response. The signal limits the time. */
 export async function openServer(url: string, sent: Sent): Promise<Response> {
   const { shown, hint, ...init } = sent;
   bypassProxy();

@@ -29,7 +29,7 @@ export interface Route {
   addresses: readonly string[];
   /** An address that accepts TCP connections. */
   open?: Destination;
-  /** The same, once TLS is trusted or does not matter. */
+  /** An address that accepts TCP connections, once TLS is trusted or does not matter. */
   destination?: Destination;
 }
 

@@ -38,7 +38,7 @@ export class EventCache {
     this.forgetExpired(this.nextApp());
     for (;;) {
       const yielding =
-        this.events.whoYields(app) ?? this.characters.whoYields(app, event.data.length);
+        this.events.ownerToEvict(app) ?? this.characters.ownerToEvict(app, event.data.length);
       if (yielding === undefined) break;
       // The event alone exceeds the limit, or its app's share.
       if (!this.forgetOldest(yielding)) return;

@@ -52,7 +52,7 @@ export class PublishedKeys {
     const [idle] = this.apps.keys();
     if (idle !== undefined) this.forgetExpired(idle);
     for (;;) {
-      const yielding = this.budget.whoYields(appId);
+      const yielding = this.budget.ownerToEvict(appId);
       if (yielding === undefined) break;
       const [oldest] = this.apps.get(yielding)?.keys() ?? [];
       if (oldest === undefined) return;

@@ -90,7 +90,7 @@ export class LineWriter {
 
   private makeRoom(owner: string, characters: number): boolean {
     for (;;) {
-      const loser = this.budget.whoYields(owner, characters);
+      const loser = this.budget.ownerToEvict(owner, characters);
       if (loser === undefined) return true;
       if (loser === owner) return false;
       const newest = this.linesOf(loser).pop();

@@ -47,7 +47,7 @@ export type OutgoingAnswer =
 /** Sends a request; follows no redirect, and never throws. */
 export type SendRequest = (request: OutgoingRequest) => Promise<OutgoingAnswer>;
 
-/** The same without the owner, which the function sets itself. */
+/** Sends a request for an owner that the function sets itself. */
 export type SendUnowned = (request: Omit<OutgoingRequest, 'owner'>) => Promise<OutgoingAnswer>;
 
 export interface SendRequestOptions extends GuardOptions {

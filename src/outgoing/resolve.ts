@@ -16,7 +16,7 @@ export type Lookup = (host: string, signal: AbortSignal) => Promise<FoundName>;
 
 export interface ResolverOptions {
   readonly lookup: Lookup;
-  /** Their clock never goes back. */
+  /** Timers whose clock never goes back. */
   readonly timers: Timers;
   /** A query of this owner was refused or ended because too many are open. */
   readonly onRefused?: (owner: string) => void;
@@ -24,7 +24,7 @@ export interface ResolverOptions {
 
 /** The owner of a lookup, and the signal that aborts it. */
 export interface LookupContext {
-  /** The same for all names of a tenant. */
+  /** The owner, which is the same for all names of a tenant. */
   readonly owner: string;
   readonly signal: AbortSignal;
 }
@@ -187,7 +187,7 @@ export class Resolver {
   private makeRoom(owner: string): void {
     const { budget } = this;
     if (budget.of(owner) >= QUERIES_PER_OWNER_MAX) throw this.refuse(owner);
-    const loser = budget.whoYields(owner);
+    const loser = budget.ownerToEvict(owner);
     if (loser === undefined) return;
     if (loser === owner) throw this.refuse(owner);
     const newest = [...this.queries.values()].findLast((query) => query.owner === loser);

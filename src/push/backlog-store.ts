@@ -46,7 +46,7 @@ export interface WaitingPublishes {
 /** A publish that waits only for failures. */
 export interface WaitingPublish {
   readonly number: number;
-  /** Its bytes, as counted against the limit. */
+  /** The bytes of the publish, as counted against the limit. */
   readonly bytes: number;
   /** The platform of most of its unfinished devices. */
   readonly platform: Platform;

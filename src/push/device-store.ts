@@ -41,7 +41,7 @@ export interface DeviceStore {
 /** What a registration has made or found. */
 export interface Registered {
   readonly id: DeviceId;
-  /** Its interests, in the order of their UTF-8 bytes. */
+  /** The interests of the device, in the order of their UTF-8 bytes. */
   readonly interests: readonly string[];
   /** Whether the instance had no device with this token. */
   readonly isNew: boolean;

@@ -14,7 +14,7 @@ export interface Notification<Payload> {
 }
 
 /** The payload of each platform. */
-export interface Payloads {
+export interface RequiredPayloads {
   readonly apns: ApnsPayload;
   readonly fcm: FcmPayload;
   readonly web: WebPayload;
@@ -84,5 +84,5 @@ export type Deliver = (recipient: Recipient) => Promise<Outcome>;
 export interface Gateway<P extends Platform> extends AsyncDisposable {
   readonly platform: P;
   readonly atOnce: number;
-  prepare(notification: Notification<Payloads[P]>): Deliver;
+  prepare(notification: Notification<RequiredPayloads[P]>): Deliver;
 }

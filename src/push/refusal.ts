@@ -6,7 +6,7 @@ export type PushProblem =
   | 'incomplete'
   /** The body, path or query of a backend's request or of a report breaks a rule. */
   | 'bad-request'
-  /** The same for other requests of devices. */
+  /** The body, path or query of another request of a device breaks a rule. */
   | 'bad-device-request'
   | 'bad-interest'
   | 'too-many-interests'
@@ -45,7 +45,7 @@ export class PushRefusal {
 
 /** A field that breaks a rule. */
 export class FieldFault {
-  /** Its path in the body, for example `web.notification.title`. */
+  /** The path of the field in the body, for example `web.notification.title`. */
   readonly field: string;
   /** The rule, for example `must be a string`. Holds nothing secret. */
   readonly reason: string;

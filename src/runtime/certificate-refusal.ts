@@ -3,7 +3,7 @@ import { errorCode } from './error-code.ts';
 /** The codes of Node and Bun for a certificate that is not trusted, has expired, or is for another name. */
 const CERTIFICATE_CODE = /CERT|SELF_SIGNED|UNABLE_TO_/;
 
-/** Those of a certificate whose authority is not trusted. */
+/** The codes for a certificate whose authority is not trusted. */
 const AUTHORITY_CODE = /SELF_SIGNED|UNABLE_TO_(?:GET_ISSUER|VERIFY)/;
 
 /** What the other side of a TLS connection says. Bun has it in the code, or in the message of `EPROTO`. */

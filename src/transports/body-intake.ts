@@ -218,7 +218,7 @@ export class BodyIntake {
   /** Reserves memory for an owner, if necessary at the expense of another; `false` if that is impossible. */
   private reserve(owner: string, bytes: number): boolean {
     for (;;) {
-      const yielding = this.budget.whoYields(owner, bytes);
+      const yielding = this.budget.ownerToEvict(owner, bytes);
       if (yielding === undefined) break;
       if (yielding === owner) return false;
       this.newestOf(yielding)?.refuse(tooMuch());

@@ -29,7 +29,7 @@ export class ListenerHealth {
   private isReady = false;
   private isStopping = false;
 
-  readyIs(isReady: boolean): void {
+  setReady(isReady: boolean): void {
     this.isReady = isReady;
   }
 

@@ -39,7 +39,7 @@ export class KeepAlive {
     });
   }
 
-  /** The same for an answer whose end is about to be sent. */
+  /** Sets the idle timeout of a connection: the end of its answer is about to be sent. */
   answered({ request, server }: ServedRequest): void {
     server.timeout(request, this.idleSeconds);
   }

@@ -68,7 +68,7 @@ export class UnreadAnswers {
     const bytes = answer.waitingBytes();
     // One alone may be longer than the limit.
     while (this.held.size > 0) {
-      const yielding = this.budget.whoYields(owner, bytes);
+      const yielding = this.budget.ownerToEvict(owner, bytes);
       if (yielding === undefined) break;
       if (yielding === owner) return false;
       this.breakOldestOf(yielding);

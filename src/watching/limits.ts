@@ -44,7 +44,7 @@ export const STREAMS_PER_APP_MAX = 4;
 /** The longest lifetime of a stream. A page that is still open reconnects. */
 export const STREAM_MS = 30 * 60 * 1000;
 
-/** The same for users of a proxy: only with a new request does the proxy say again which groups a user has. */
+/** The longest lifetime of a stream for a user of a proxy: only with a new request does the proxy say again which groups a user has. */
 export const STREAM_OF_PROXY_MS = 5 * 60 * 1000;
 
 /** The limit of queued records for a slow reader. Beyond it, the oldest are dropped. */

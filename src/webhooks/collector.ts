@@ -14,7 +14,7 @@ interface Accepted {
   /** See `AppWebhookEvent`. */
   readonly id: string | undefined;
   /** Called once it is stored or dropped. */
-  readonly over: (() => void) | undefined;
+  readonly onSettled: (() => void) | undefined;
   readonly wanted: readonly AppWebhook[];
 }
 
@@ -24,7 +24,7 @@ interface Bundle {
   readonly url: string;
   readonly batching: boolean;
   readonly events: Pick<Accepted, 'name' | 'json' | 'atMs' | 'id'>[];
-  /** Those of its events. */
+  /** The ids of its events. */
   readonly ids: Set<string>;
 }
 
@@ -38,7 +38,7 @@ export interface DroppedEvents {
 interface TakenEvents {
   readonly requests: readonly { readonly request: NewOutboxRequest; readonly events: number }[];
   /** To be called once the requests are stored or dropped. */
-  readonly over: readonly (() => void)[];
+  readonly onSettled: readonly (() => void)[];
 }
 
 /** Holds events of apps in memory until they are taken as requests. Apps share the memory fairly. */
@@ -60,26 +60,26 @@ export class Collector {
   }
 
   /**
-   * Adds an event, unless no endpoint wants it. Returns what was dropped to make room, perhaps the event itself. `over` is
-   * called with the event's id once it is stored or dropped.
+   * Adds an event, unless no endpoint wants it. Returns what was dropped to make room, perhaps the event itself. `onSettled`
+   * is called with the id of the event once it is stored or dropped.
    */
   add(
     { appId, event, atMs, id }: AppWebhookEvent,
-    over?: (id: string) => void,
+    onSettled?: (id: string) => void,
   ): readonly DroppedEvents[] {
-    const isOver = id === undefined || over === undefined ? undefined : () => over(id);
+    const settled = id === undefined || onSettled === undefined ? undefined : () => onSettled(id);
     const wanted = this.app(appId)?.webhooks.filter(({ events }) => events.includes(event.name));
     if (wanted === undefined || wanted.length === 0) {
-      isOver?.();
+      settled?.();
       return [];
     }
     const json = JSON.stringify(event);
     // All endpoints share this text.
     const weight = { items: wanted.length, bytes: json.length };
     return this.accepted
-      .push(appId, { name: event.name, json, atMs, id, over: isOver, wanted }, weight)
+      .push(appId, { name: event.name, json, atMs, id, onSettled: settled, wanted }, weight)
       .map(({ owner, item, weight: { items } }) => {
-        item.over?.();
+        item.onSettled?.();
         return { ownerId: owner, events: items };
       });
   }
@@ -104,7 +104,7 @@ export class Collector {
     }
     return {
       requests: [...bundles.values()].flatMap((bundle) => this.requestsOf(bundle, nowMs)),
-      over: taken.flatMap(({ item }) => item.over ?? []),
+      onSettled: taken.flatMap(({ item }) => item.onSettled ?? []),
     };
   }
 

@@ -76,11 +76,11 @@ export class Intake {
     this.isClosed = true;
   }
 
-  /** `over` is called with the id of the event, if it has one, once it is stored or dropped at a limit. */
-  addEvent(event: AppWebhookEvent, over?: (id: string) => void): void {
+  /** `onSettled` is called with the id of the event, if it has one, once it is stored or dropped at a limit. */
+  addEvent(event: AppWebhookEvent, onSettled?: (id: string) => void): void {
     const dropped = this.isClosed
       ? [{ ownerId: event.appId, events: 1 }]
-      : this.collector.add(event, over);
+      : this.collector.add(event, onSettled);
     for (const { ownerId, events } of dropped) {
       this.drop('memory', { kind: 'channels', ownerId }, events);
     }
@@ -107,7 +107,7 @@ export class Intake {
   take(): TakenRequests {
     const requests: NewOutboxRequest[] = [];
     const taken = this.collector.take(this.options.timers.now(), FLUSH_EVENTS);
-    const onStored = [...taken.over];
+    const onStored = [...taken.onSettled];
     for (const { request, events } of taken.requests) {
       if (this.admit(request, events)) requests.push(request);
     }

@@ -48,7 +48,7 @@ export interface NewOutboxRequest extends OutboxRequest {
   readonly body: string;
   /** Another request to the same endpoint; this one is blocked until that one is delivered or has failed. */
   readonly afterId: string | undefined;
-  /** Its events that several servers may report. */
+  /** The events of the request that several servers may report. */
   readonly repeatable?: RepeatableEvents;
 }
 

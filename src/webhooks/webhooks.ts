@@ -172,11 +172,11 @@ export class Webhooks implements AsyncDisposable {
 
   /**
    * Accepts events. Within 250 ms they are stored, and survive a crash. Events that no endpoint wants are ignored.
-   * Never throws or waits: beyond a limit, events are dropped and counted. `over` is called with the id of each event
-   * that has one, once it is stored or dropped.
+   * Never throws or waits: beyond a limit, events are dropped and counted. `onSettled` is called with the id of each
+   * event that has one, once it is stored or dropped.
    */
-  accept(events: readonly AppWebhookEvent[], over?: (id: string) => void): void {
-    for (const event of events) this.intake.addEvent(event, over);
+  accept(events: readonly AppWebhookEvent[], onSettled?: (id: string) => void): void {
+    for (const event of events) this.intake.addEvent(event, onSettled);
     this.flushIfNeeded();
   }
 

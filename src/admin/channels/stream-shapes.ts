@@ -95,5 +95,5 @@ const shapes = {
   }),
 };
 
-/** The same as JSON schemas. */
+/** The events of the stream, as JSON schemas. */
 export const streamEvents = eventsOf(shapes);

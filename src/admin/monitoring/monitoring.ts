@@ -88,7 +88,7 @@ export interface Checked {
 export const connectionLimits = ['setting', 'open-files', 'memory'] as const;
 
 /** How many more idle connections a server can accept, and which limit applies. */
-export interface ConnectionRoom {
+export interface SpareConnections {
   readonly connections: number;
   readonly limitedBy: (typeof connectionLimits)[number];
 }
@@ -106,7 +106,7 @@ export interface NodeReport {
         readonly deliveredPerSecond?: number | undefined;
         readonly memoryBytes: number;
         /** Servers of an earlier version do not report it. */
-        readonly room?: ConnectionRoom;
+        readonly room?: SpareConnections;
       }
     | undefined;
   readonly threads: readonly {

@@ -178,7 +178,7 @@ export function showPublish(
 
 interface ShownWith {
   readonly rights: Pick<Rights, 'seesPayloads'>;
-  /** Those of the instance. */
+  /** What all servers know of the instance's gateways. */
   readonly gateways: OfAllServers & Pick<GatewaysOfCluster, 'pauses'>;
 }
 

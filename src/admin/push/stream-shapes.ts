@@ -73,5 +73,5 @@ function busiest(what: string) {
     .describe(`${what}; those beyond the first 1,000 of a second are not counted.`);
 }
 
-/** The same as JSON schemas. */
+/** The events of the stream, as JSON schemas. */
 export const pushStreamEvents = eventsOf(shapes);

@@ -20,7 +20,7 @@ export interface HistoryRequest {
 export type GapReason =
   /** The position is not in the history. */
   | 'forgotten'
-  /** It missed more than may be sent at once. */
+  /** The client missed more than may be sent at once. */
   | 'too-much'
   /** The engine keeps no history. */
   | 'unavailable';

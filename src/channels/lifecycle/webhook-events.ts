@@ -15,7 +15,7 @@ export interface Repeatable {
   /** Equal for every report of this event. */
   readonly id: string;
   /** Called once the event is stored, or was dropped because nobody wants it or a limit was reached. */
-  readonly over: () => void;
+  readonly onSettled: () => void;
 }
 
 /** Passes an event on to the webhooks of an app, if one of them wants events of that name. */
@@ -32,11 +32,11 @@ export class WebhookEvents {
   }
 
   emit(app: App, event: WebhookEvent, repeatable?: Repeatable): void {
-    if (!this.wants(app, event.name)) return repeatable?.over();
+    if (!this.wants(app, event.name)) return repeatable?.onSettled();
     const { clock, usage, sink } = this.options;
     usage.charge(app, 1, 'clients');
     const emitted = { appId: app.id, event, atMs: clock.now() };
     if (repeatable === undefined) sink.emit(emitted);
-    else sink.emit({ ...emitted, id: repeatable.id }, repeatable.over);
+    else sink.emit({ ...emitted, id: repeatable.id }, repeatable.onSettled);
   }
 }

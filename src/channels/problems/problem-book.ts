@@ -145,7 +145,7 @@ export class ProblemBook {
 
   private makeRoom(appId: string, groups: ReadonlyMap<string, Group>): void {
     if (groups.size >= GROUPS_OF_APP_MAX) this.forgetOne(appId);
-    const yielding = this.budget.whoYields(appId);
+    const yielding = this.budget.ownerToEvict(appId);
     if (yielding !== undefined) this.forgetOne(yielding);
     this.budget.add(appId);
   }

@@ -46,11 +46,11 @@ it('are bounded in number; the app that has most of them yields to others', () =
   const channels = new LocalChannels(10);
   const [loud, quiet] = [appWith({ id: 'loud' }), appWith({ id: 'quiet' })];
   for (let n = 0; n < 10; n++) {
-    expect(channels.whoYields(loud)).toBeUndefined();
+    expect(channels.ownerToEvict(loud)).toBeUndefined();
     channels.enter(loud, channelName(`c-${n}`), undefined);
   }
-  expect(channels.whoYields(loud)).toBe('loud');
-  expect(channels.whoYields(quiet)).toBe('loud');
+  expect(channels.ownerToEvict(loud)).toBe('loud');
+  expect(channels.ownerToEvict(quiet)).toBe('loud');
   channels.leave(loud, 'loud/c-1' as never, undefined);
-  expect(channels.whoYields(loud)).toBeUndefined();
+  expect(channels.ownerToEvict(loud)).toBeUndefined();
 });

@@ -9,7 +9,7 @@ import type { Subscription } from './session.ts';
 interface Entry {
   /** This loop's subscriptions, including those that the authority has not answered yet. */
   subscriptions: number;
-  /** The same by user. Only for presence channels. */
+  /** This loop's subscriptions by user. Only for presence channels. */
   users: Map<string, number> | undefined;
   readonly shared: Subscription & { readonly member: undefined };
 }
@@ -49,8 +49,8 @@ export class LocalChannels {
    * Returns the id of the app that must give up a subscription to make room for another one of `app`: the app with
    * the most, which may be `app` itself. `undefined` if there is room.
    */
-  whoYields(app: App): string | undefined {
-    return this.budget.whoYields(app.id);
+  ownerToEvict(app: App): string | undefined {
+    return this.budget.ownerToEvict(app.id);
   }
 
   /** Counts a new subscription. */

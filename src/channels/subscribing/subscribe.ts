@@ -181,9 +181,9 @@ function enter(
 
 /** Makes room for another subscription; `false` if the app itself would have to give one up. */
 function makeRoom(hub: Hub, app: App): boolean {
-  let largest = hub.channels.whoYields(app);
+  let largest = hub.channels.ownerToEvict(app);
   // Subscriptions of closed connections still count: leave those first, before closing another connection.
-  while (largest !== undefined && hub.hastenDepartures()) largest = hub.channels.whoYields(app);
+  while (largest !== undefined && hub.hastenDepartures()) largest = hub.channels.ownerToEvict(app);
   if (largest === app.id) return false;
   if (largest !== undefined) hub.endConnectionOf(largest);
   return true;

@@ -25,7 +25,7 @@ const SYSTEM_DIRECTORY = '/etc/fanfare';
 export interface ReadContent {
   readonly source: string | undefined;
   readonly value: unknown;
-  /** It sets nothing. */
+  /** Whether the file sets nothing. */
   readonly isEmpty: boolean;
 }
 

@@ -19,7 +19,7 @@ it('suggests a name only where one is close', () => {
   expect(didYouMean('other', ['port'])).toBe('');
 });
 
-/** The same by the plain table of all cells. */
+/** The distance of two words, by the plain table of all cells. */
 function plainDistance(from: string, to: string): number {
   const table = Array.from({ length: from.length + 1 }, (_, row) =>
     Array.from({ length: to.length + 1 }, (__, column) => (row === 0 ? column : row)),

@@ -10,7 +10,7 @@ export type ReadFile =
   | {
       readonly ok: true;
       readonly value: unknown;
-      /** It sets nothing. */
+      /** Whether the file sets nothing. */
       readonly isEmpty: boolean;
     }
   | { readonly ok: false; readonly message: string };

@@ -15,7 +15,7 @@ interface View {
   readonly query?: Readonly<Record<string, string>>;
   /** The filters of the page, which are fields of its query. */
   readonly filters?: readonly string[];
-  /** Those of the filters that are `true` or absent: options without a value. */
+  /** The filters that are `true` or absent: options without a value. */
   readonly flags?: readonly string[];
   /** The command that prints the same, if there is one. Fields of the query are its options. */
   readonly fanfare?: readonly string[];

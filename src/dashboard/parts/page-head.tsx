@@ -22,7 +22,7 @@ export function PageHead({
   readonly actions?: ComponentChildren;
   /** What the page is part of, for the title of the tab. */
   readonly of?: string | undefined;
-  /** The same as commands of a shell, if they differ from those of the table of views. */
+  /** The commands that print the same, if they differ from those of the table of views. */
   readonly commands?: readonly ViewCommand[];
 }) {
   useEffect(() => {

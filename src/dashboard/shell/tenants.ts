@@ -18,7 +18,7 @@ interface TenantsOptions<Tenant extends Named> {
 export class Tenants<Tenant extends Named> {
   /** `undefined` until the server answered. */
   readonly all = signal<readonly Tenant[] | undefined>(undefined);
-  /** That of the page, else the last one, else the first one. */
+  /** The tenant of the page, else the last one, else the first one. */
   readonly current: ReadonlySignal<string | undefined>;
   private readonly options: TenantsOptions<Tenant>;
 

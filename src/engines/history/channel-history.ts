@@ -110,7 +110,7 @@ export class KeptEvent {
   readonly timeMs: number;
   /** The connection that the event was not sent to. */
   readonly except: SocketId | undefined;
-  /** Its size towards the limits. */
+  /** The size of the event, as counted against the limits. */
   readonly bytes: number;
   readonly history: ChannelHistory;
   older: KeptEvent | undefined = undefined;

@@ -101,7 +101,7 @@ export class Histories {
   ): void {
     const { history, id } = event;
     // First, because making room below could remove this history as an idle one.
-    this.isUsed(of, history.channel);
+    this.markUsed(of, history.channel);
     this.expire(of, history, rule.seconds, nowMs);
     while (history.size >= rule.events) this.shift(of, history, 'events');
     while (history.size > 0 && history.bytes + event.bytes > rule.bytes) {
@@ -183,7 +183,7 @@ export class Histories {
     // A client that cannot resume needs no place, so no history is created for it.
     if (known === undefined && request.place === undefined) return undefined;
     const { of, history } = known ?? this.open(app, channel);
-    this.isUsed(of, channel);
+    this.markUsed(of, channel);
     this.expire(of, history, rule.seconds);
     if (request.place === undefined || request.place.after === 'none') {
       const outcome = request.place && 'begun';
@@ -269,7 +269,7 @@ export class Histories {
     const ofApp = historyBytes === 0 ? Number.POSITIVE_INFINITY : historyBytes / this.options.homes;
     while (of.bytes + bytes > ofApp) if (!this.shiftOldest(of, history, 'app')) return false;
     for (;;) {
-      const yielding = this.bytes.whoYields(of.app.id, bytes);
+      const yielding = this.bytes.ownerToEvict(of.app.id, bytes);
       if (yielding === undefined) return true;
       const loser = this.apps.get(yielding);
       if (loser === undefined || !this.shiftOldest(loser, history, 'server')) return false;
@@ -311,7 +311,7 @@ export class Histories {
     if (history.size > 0 || of.idle.has(channel)) return;
     if (this.options.isOccupied(of.app, channel)) return;
     for (;;) {
-      const yielding = this.idle.whoYields(of.app.id);
+      const yielding = this.idle.ownerToEvict(of.app.id);
       if (yielding === undefined) break;
       const loser = this.apps.get(yielding);
       const [oldest] = loser?.idle.keys() ?? [];
@@ -325,12 +325,12 @@ export class Histories {
     this.idle.add(of.app.id);
   }
 
-  private isUsed(of: AppHistories, channel: ChannelText): void {
+  private markUsed(of: AppHistories, channel: ChannelText): void {
     if (of.idle.size > 0 && of.idle.delete(channel)) this.idle.release(of.app.id);
   }
 
   private remove(of: AppHistories, history: ChannelHistory): void {
-    this.isUsed(of, history.channel);
+    this.markUsed(of, history.channel);
     for (let event = of.shift(history); event !== undefined; event = of.shift(history)) {
       this.bytes.release(of.app.id, event.bytes);
       this.eventCount--;

@@ -4,7 +4,7 @@ import type { RedisLink } from './redis-link.ts';
 
 /** One of the Redis servers of an engine. */
 export interface RedisEngineServer {
-  /** The same on all nodes. */
+  /** The name of the server, which is the same on all nodes. */
   readonly name: string;
   /** The number of the database. Redis delivers published messages to all databases. */
   readonly database: number;
@@ -13,7 +13,7 @@ export interface RedisEngineServer {
 
 /** A server cannot be used at the start; `cause` is the reason. */
 export class ServerUnusable extends Error {
-  /** Its position in the list. */
+  /** The position of the server in the list. */
   readonly index: number;
 
   constructor(index: number, cause: unknown) {

@@ -4,7 +4,7 @@ import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { layoutKey, refusal } from './layout.ts';
 import { parseRedisUrl, serverName } from './link/address.ts';
 import { checkServer, clockWarnings, fieldsOf, versionOf } from './link/check-server.ts';
-import type { Connection, ConnectionOwner } from './link/connection.ts';
+import type { RedisConnection, RedisConnectionOwner } from './link/connection.ts';
 import { Connector, type RedisTls, type SentinelLogin } from './link/connector.ts';
 import { encodeCommand } from './link/encode-command.ts';
 import { PROBE, refusalIn } from './link/probe.ts';
@@ -53,9 +53,9 @@ interface Site {
   readonly options: ExamineOptions;
   /** The place of the server in the list. */
   readonly index: number;
-  readonly connection: Connection;
+  readonly connection: RedisConnection;
   readonly info: string;
-  connect(owner: ConnectionOwner): Promise<Connection>;
+  connect(owner: RedisConnectionOwner): Promise<RedisConnection>;
 }
 
 /** The checks of a reachable server, in order. */
@@ -98,7 +98,7 @@ async function* examineServer(
       yield { name: 'redis-sentinels', ...(await checkSentinels(connector)) };
     }
     const primary = await connector.findPrimary();
-    const connect = async (owner: ConnectionOwner) => {
+    const connect = async (owner: RedisConnectionOwner) => {
       const connection = await connector.connect(primary, owner);
       connections.defer(() => connection.end('examined'));
       return connection;
@@ -274,7 +274,7 @@ function checkConnections({ info }: Site): Result {
 }
 
 const nothing = () => undefined;
-const NOBODY: ConnectionOwner = { onEnd: nothing };
+const NOBODY: RedisConnectionOwner = { onEnd: nothing };
 /** The checks report what the connections would otherwise log. */
 const SILENT: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 

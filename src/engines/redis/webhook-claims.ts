@@ -44,14 +44,14 @@ export class WebhookClaims {
       const slash = topic.indexOf('/');
       const app = apps.byId(topic.slice(0, slash));
       const event = eventOf(kind, topic.slice(slash + 1), detail);
-      const over = () => this.isOver(id);
+      const onSettled = () => this.settle(id);
       // The app was removed, so nobody wants its events.
-      if (app === undefined || event === undefined) over();
-      else webhooks.emit(app, event, { id: idOf(id), over });
+      if (app === undefined || event === undefined) onSettled();
+      else webhooks.emit(app, event, { id: idOf(id), onSettled });
     }
   }
 
-  private isOver(id: string): void {
+  private settle(id: string): void {
     this.pending.delete(id);
     if (this.over.length === 0) {
       queueMicrotask(() => {
@@ -64,7 +64,7 @@ export class WebhookClaims {
   }
 }
 
-/** The same on every node that claims the event. */
+/** The id of an event, which is the same on every node that claims it. */
 function idOf(id: string): string {
   const [number = '', kind = '', topic = ''] = id.split('\n');
   return `${topic}:${kind}:${number.slice(1)}`;

@@ -5,7 +5,7 @@ import type { Loop } from '../shares.ts';
 /** At this number of unhandled messages to one loop, publishers wait. */
 const BACKLOG_MAX = 4096;
 
-/** They continue at half of that. */
+/** At this number, publishers continue. */
 const BACKLOG_RESUME = BACKLOG_MAX / 2;
 
 /** The pause between two checks of the slow loop. Milliseconds. */

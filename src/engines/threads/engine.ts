@@ -235,10 +235,10 @@ export class ThreadsEngine implements Authority {
     const ask = ([home, ids]: readonly [Loop, readonly string[]]) => {
       if (home === this.loop) {
         this.home.watch(this.loop, app, ids);
-        return watch.isAnswered(ids, this.home.online(app, ids));
+        return watch.addAnswer(ids, this.home.online(app, ids));
       }
       return this.ask(home, ['watch', app.id, ids], (answer) =>
-        watch.isAnswered(ids, new Set(answer as readonly string[])),
+        watch.addAnswer(ids, new Set(answer as readonly string[])),
       );
     };
     const asked = undoIfFailed(

@@ -68,10 +68,10 @@ export type Question =
 /** The ids of published events, by their position among the acknowledged questions. */
 export type DoneIds = readonly (readonly [position: number, id: EventId])[];
 
-/** The answer of a home; `undefined` if the message asked nothing. */
 /** The result of an event with an ask: its id in the history, and the number of loops that it was sent to. */
 export type PublishedAsk = readonly [id: EventId | undefined, loops: number];
 
+/** The answer of a home; `undefined` if the message asked nothing. */
 export type Answer =
   | Entered
   | false
@@ -90,7 +90,7 @@ export type EngineMessage =
   | Question
   /** Acknowledges `done` questions that needed no answer, and answers the next one. */
   | readonly ['answer', done: number, answer: Answer, ids?: DoneIds]
-  /** The same, but the next question failed. */
+  /** Acknowledges `done` questions that needed no answer, and says why the next one failed. */
   | readonly ['failed', done: number, why: string, ids?: DoneIds]
   /** Acknowledges the next `done` questions, which needed no answer. */
   | readonly ['done', done: number, ids?: DoneIds]

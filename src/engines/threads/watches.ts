@@ -12,7 +12,7 @@ export class PendingWatch {
   }
 
   /** A home has answered for some of the users. */
-  isAnswered(userIds: readonly string[], online: ReadonlySet<string>): void {
+  addAnswer(userIds: readonly string[], online: ReadonlySet<string>): void {
     for (const userId of userIds) this.changed(userId, online.has(userId));
   }
 

@@ -21,7 +21,7 @@ const TOKEN_URI = 'https://oauth2.googleapis.com/token';
 
 const TYPE = 'service_account';
 
-/** It becomes part of a path. Old ids begin with a domain, as in `example.com:shop`. */
+/** A project id, which becomes part of a path. Old ids begin with a domain, as in `example.com:shop`. */
 const PROJECT_ID = /^[A-Za-z0-9][\w.:-]{0,127}$/;
 
 const CLIENT_EMAIL = /^[\x21-\x3f\x41-\x7e]+@[\x21-\x3f\x41-\x7e]+$/;

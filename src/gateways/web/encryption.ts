@@ -3,7 +3,7 @@ import { CryptoHasher } from 'bun';
 
 /** The keys that a browser made for one subscription, for end-to-end encryption. */
 export interface SubscriptionKeys {
-  /** Its public key: an uncompressed point of P-256. */
+  /** The public key of the browser: an uncompressed point of P-256. */
   readonly p256dh: Uint8Array;
   /** 16 bytes that only the browser and its application server know. */
   readonly auth: Uint8Array;

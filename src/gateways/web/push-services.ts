@@ -61,11 +61,11 @@ interface PushService {
   speaksHttp2: boolean;
   inFlight: number;
   usedAtMs: number;
-  /** It has answered a message, in any way. */
+  /** Whether it has answered a message, in any way. */
   hasAnswered: boolean;
-  /** It has accepted a message. */
+  /** Whether it has accepted a message. */
   isProven: boolean;
-  /** It was closed for another one, with requests in flight. */
+  /** Whether it was closed for another one, with requests in flight. */
   hasYielded: boolean;
 }
 

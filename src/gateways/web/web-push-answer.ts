@@ -15,7 +15,7 @@ import { readRetryAfter } from '../retry-after.ts';
 /** The result of a request to a push service. */
 export type WebPushResult =
   | { readonly result: 'answered'; readonly answer: GatewayAnswer }
-  /** It is unknown whether it was processed. `reason` is a code, `words` are for people. */
+  /** It is unknown whether the request was processed. `reason` is a code, `words` are for people. */
   | {
       readonly result: 'not-answered';
       readonly reason: string;

@@ -13,7 +13,7 @@ export type BackgroundStart = Extract<ToBackground, { type: 'start' }>;
 /** The running background loop. */
 export interface Background {
   /** Stores the state of the realtime loops, and the address that they listen on. */
-  realtimeIs(state: RealtimeState, channels: ListenerAddress | undefined): void;
+  setRealtimeState(state: RealtimeState, channels: ListenerAddress | undefined): void;
   /** Handles a message of a realtime loop. */
   receive(loop: number, message: LoopToBackground): void;
   /**

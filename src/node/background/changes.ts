@@ -105,7 +105,7 @@ function useLinkTls({ database, realtime }: TlsUsers, { redis, store }: TlsFiles
 }
 
 async function useCertificate(users: TlsUsers, certificate: Certificate): Promise<void> {
-  users.monitor.certificateIs(certificate);
+  users.monitor.setCertificate(certificate);
   await replacePushCertificate(users, certificate);
 }
 

@@ -25,7 +25,7 @@ export function forwardProxyOf(
   });
 }
 
-/** The same, and says so in the log. */
+/** Opens the forward proxy, and says so in the log. */
 export function openForwardProxy(
   config: Pick<Config, 'outgoing'>,
   resolver: Resolver,

@@ -7,7 +7,7 @@ const INTERVAL_MS = 100;
 
 export interface ReadinessReportsOptions {
   readonly readiness: Pick<Readiness, 'reasons'>;
-  readonly push: Pick<PushPart, 'readinessIs'>;
+  readonly push: Pick<PushPart, 'setReadiness'>;
   readonly realtime: Pick<RealtimeClient, 'postToAll'>;
 }
 
@@ -27,7 +27,7 @@ export class ReadinessReports {
     const isReady = readiness.reasons().length === 0;
     if (isReady === this.reported) return;
     this.reported = isReady;
-    push.readinessIs(isReady);
+    push.setReadiness(isReady);
     realtime.postToAll({ type: 'readiness', isReady });
   }
 }

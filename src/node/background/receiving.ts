@@ -37,7 +37,7 @@ export function receiverOf(receivers: LoopReceivers): Background['receive'] {
   return (loop, message) => {
     switch (message.type) {
       case 'answer':
-        realtime.answered(message.number, message.answer);
+        realtime.settle(message.number, message.answer);
         return;
       case 'no-answer':
         realtime.notAnswered(message.number, message.why);

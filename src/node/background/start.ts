@@ -90,7 +90,7 @@ export async function startBackground(start: BackgroundStart, post: Post): Promi
   const receive = receiverOf({ ...open, servers, pushRules, historyFile });
   receiveFromThreads(loopPorts, receive);
   return {
-    realtimeIs: realtimeFollowerOf({ ...open, monitoring, renewal, reports, post }),
+    setRealtimeState: realtimeFollowerOf({ ...open, monitoring, renewal, reports, post }),
     receive,
     reload: reloaderOf({ ...open, monitor, renewal }),
     stop: () => running.disposeAsync(),
@@ -135,7 +135,7 @@ interface RealtimeFollowers
 }
 
 /** Makes the function that follows the state of the realtime loops, and starts what needs their answers. */
-function realtimeFollowerOf(followers: RealtimeFollowers): Background['realtimeIs'] {
+function realtimeFollowerOf(followers: RealtimeFollowers): Background['setRealtimeState'] {
   const { readiness, admin, push, usage, certificates, monitoring, renewal, reports, post } =
     followers;
   return (state, channels) => {

@@ -44,7 +44,7 @@ function stage() {
     );
   const answers = () => {
     for (const message of received) {
-      if (message.type === 'ask') realtime.answered(message.number, 'pong');
+      if (message.type === 'ask') realtime.settle(message.number, 'pong');
     }
   };
   return { received, reader, open, answers, log, watching, instances, instanceTaps };

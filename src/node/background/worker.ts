@@ -26,7 +26,7 @@ self.addEventListener('message', ({ data }: MessageEvent<ToBackground>) => {
       );
       return;
     case 'realtime':
-      background?.realtimeIs(data.state, data.channels);
+      background?.setRealtimeState(data.state, data.channels);
       if (data.state === 'listening') post({ type: 'listening-noted' });
       return;
     case 'reload':

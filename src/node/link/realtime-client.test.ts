@@ -35,7 +35,7 @@ describe('the questions to realtime loops', () => {
     const { client, asked } = stage(3);
     const answers = client.askAll({ what: 'live-figures' });
     for (const [loop, [number = 0]] of [...asked.entries()].reverse()) {
-      client.answered(number, `of loop ${loop}`);
+      client.settle(number, `of loop ${loop}`);
     }
     expect(await answers).toEqual(['of loop 0', 'of loop 1', 'of loop 2'] as never);
   });
@@ -44,7 +44,7 @@ describe('the questions to realtime loops', () => {
     const { client, asked } = stage(2);
     const answer = client.ask({ what: 'ping' });
     expect(asked.map((numbers) => numbers.length)).toEqual([1, 0]);
-    client.answered(asked[0]?.[0] ?? 0, 'pong');
+    client.settle(asked[0]?.[0] ?? 0, 'pong');
     expect(await answer).toBe('pong');
   });
 
@@ -55,7 +55,7 @@ describe('the questions to realtime loops', () => {
     jest.useFakeTimers();
     const { client, asked } = stage(loops);
     const answers = client.askAll({ what: 'ping' });
-    for (const [number = 0] of asked.slice(0, -1)) client.answered(number, 'pong');
+    for (const [number = 0] of asked.slice(0, -1)) client.settle(number, 'pong');
     jest.advanceTimersByTime(5000);
     await expect(answers).rejects.toThrow(message);
   });

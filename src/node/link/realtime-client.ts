@@ -79,7 +79,7 @@ export class RealtimeClient {
   }
 
   /** Handles an answer. */
-  answered(number: number, answer: unknown): void {
+  settle(number: number, answer: unknown): void {
     this.take(number)?.resolve(answer);
   }
 

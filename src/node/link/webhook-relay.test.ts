@@ -67,7 +67,7 @@ describe('WebhookRelay', () => {
       outlet.emit({ ...event(n), id: `id-${n}` }, () => void over.push(n));
     }
     expect(over).toEqual([80_000, 80_001]);
-    for (const id of ['id-7', 'id-7', 'unknown']) outlet.over(id);
+    for (const id of ['id-7', 'id-7', 'unknown']) outlet.settle(id);
     expect(over.slice(2)).toEqual([7]);
   });
 

@@ -63,21 +63,21 @@ export class WebhookRelay implements WebhookSink {
     };
   }
 
-  emit(event: AppWebhookEvent, over?: () => void): void {
-    if (event.id !== undefined && over !== undefined) this.awaited.set(event.id, over);
+  emit(event: AppWebhookEvent, onSettled?: () => void): void {
+    if (event.id !== undefined && onSettled !== undefined) this.awaited.set(event.id, onSettled);
     const weight = { items: 1, bytes: charactersOf(event.event) };
     for (const { owner, item } of this.waiting.push(event.appId, event, weight)) {
       this.dropped(owner);
-      if (item.id !== undefined) this.over(item.id);
+      if (item.id !== undefined) this.settle(item.id);
     }
     this.flushSoon();
   }
 
   /** Called when the background loop has stored or dropped the event with this id. */
-  over(id: string): void {
-    const over = this.awaited.get(id);
+  settle(id: string): void {
+    const onSettled = this.awaited.get(id);
     this.awaited.delete(id);
-    over?.();
+    onSettled?.();
   }
 
   /** Called when the background loop has acknowledged this many events. */

@@ -24,10 +24,10 @@ export function handleBackgroundMessage(
       realtime.ruleEventDone(message);
       return;
     case 'push-connections':
-      realtime.pushConnectionsAre(message.open);
+      realtime.setPushConnections(message.open);
       return;
     case 'readiness':
-      realtime.readinessIs(message.isReady);
+      realtime.setReadiness(message.isReady);
       return;
     case 'push-answer':
       realtime.pushAnswered(message.answer);
@@ -42,7 +42,7 @@ export function handleBackgroundMessage(
       realtime.useRedisTls(message.tls);
       return;
     case 'goodbye':
-      realtime.backgroundSaidGoodbye();
+      realtime.goodbyeReceived();
       return;
     default:
       message satisfies never;

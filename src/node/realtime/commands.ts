@@ -73,7 +73,7 @@ export function acknowledgementsOf({
   return {
     webhookEventsTaken: (events) => webhooks.taken(events),
     webhookEventsOver(ids) {
-      for (const id of ids) webhooks.over(id);
+      for (const id of ids) webhooks.settle(id);
     },
     ruleEventDone: (event) => ruleEvents.done(event),
   };

@@ -48,11 +48,11 @@ export interface Realtime {
   webhookEventsOver(ids: readonly string[]): void;
   ruleEventDone(event: { readonly appId: string; readonly dataLength: number }): void;
   /** Sets the number of connections of the push listener. */
-  pushConnectionsAre(open: number): void;
+  setPushConnections(open: number): void;
   /** Hands an answer of push to the request that came to the port of this loop. */
   pushAnswered(answer: ForwardedAnswer): void;
   /** Sets what health checks at the listener are answered. */
-  readinessIs(isReady: boolean): void;
+  setReadiness(isReady: boolean): void;
   /** Sets which apps are watched, and what their watchers want to see. */
   watch(apps: readonly WatchedApp[]): void;
   /** Sends a notice to a loop of another server, or with `undefined` to one loop of each server. */
@@ -63,7 +63,7 @@ export interface Realtime {
   useRedisTls(tls: RedisTls): void;
   answer(question: Question): MaybePromise<Questions[Question['what']]['answer']>;
   /** The background loop has received everything that this one sent. */
-  backgroundSaidGoodbye(): void;
+  goodbyeReceived(): void;
   /** Announces the stop to the other servers, and returns whether there are none. Only asked of the first loop. */
   isAlone(): Promise<boolean>;
   /** Closes all connections over the drain time. Requests are served meanwhile, also over new connections. */

@@ -56,9 +56,9 @@ export function runLoop(parts: RunningParts): Realtime {
       if (cluster !== undefined) cluster.tls = tls;
     },
     ...acknowledgementsOf(relays),
-    pushConnectionsAre: (open) => fileChecks.pushConnectionsAre(open),
+    setPushConnections: (open) => fileChecks.setPushConnections(open),
     pushAnswered: (answer) => push?.answered(answer),
-    readinessIs: (isReady) => health.readyIs(isReady),
+    setReadiness: (isReady) => health.setReady(isReady),
     watch: (watched) => taps.watch(watched),
     notifyServers: notifierOf(cluster?.bus, toBackground),
     answer: (question) => figures.answer(question),

@@ -155,10 +155,10 @@ export interface CloseParts
 }
 
 /** Makes what closes a drained loop, and what it must be notified of meanwhile. */
-export function closingOf(parts: CloseParts): Pick<Realtime, 'backgroundSaidGoodbye' | 'close'> {
+export function closingOf(parts: CloseParts): Pick<Realtime, 'goodbyeReceived' | 'close'> {
   const goodbye = Promise.withResolvers<void>();
   return {
-    backgroundSaidGoodbye: () => goodbye.resolve(),
+    goodbyeReceived: () => goodbye.resolve(),
     close: (departuresMs) => closeLoop(parts, departuresMs, goodbye.promise),
   };
 }

@@ -36,7 +36,7 @@ export function clientOnFakes(options: Partial<Http2ClientOptions> = {}) {
     return results;
   };
   const post = (...paths: readonly string[]) => postAs(undefined, ...paths);
-  /** The same, once everything has run that waits for no timer. */
+  /** Posts like `post`, and settles once everything has run that waits for no timer. */
   const posted = async (...paths: readonly string[]) => {
     const results = post(...paths);
     await settled();

@@ -5,7 +5,7 @@ import { type ConnectFailure, Connector } from './connecting/connector.ts';
 import { createOpenWire, type OpenWire } from './connecting/open-wire.ts';
 import { ReconnectPause } from './connecting/reconnect-pause.ts';
 import type { Wire } from './connecting/wire.ts';
-import { Connection, type ConnectionOptions } from './connection.ts';
+import { Http2Connection, type Http2ConnectionOptions } from './connection.ts';
 import { Exchange } from './exchange.ts';
 import { FRAME_BYTES_MAX } from './frames/protocol.ts';
 import { headerBytesMax } from './hpack/header-encoder.ts';
@@ -70,8 +70,8 @@ const MAY_BE_CHANCE: ReadonlySet<UnprocessedWhy> = new Set([
 interface Pooled {
   readonly startedAtMs: number;
   /** `undefined` while it is being opened. */
-  connection: Connection | undefined;
-  /** It has answered a request. */
+  connection: Http2Connection | undefined;
+  /** Whether it has answered a request. */
   isUseful: boolean;
 }
 
@@ -85,12 +85,12 @@ export class Http2Client implements AsyncDisposable {
   private readonly options: Http2ClientOptions;
   private readonly timers: Timers;
   private readonly connector: Connector;
-  private readonly connectionOptions: ConnectionOptions;
+  private readonly connectionOptions: Http2ConnectionOptions;
   private readonly pseudoBytesMax: number;
   /** Connections that accept requests, or will. */
   private pool: Pooled[] = [];
   /** Connections that only finish their requests in flight. */
-  private readonly leaving = new Set<Connection>();
+  private readonly leaving = new Set<Http2Connection>();
   private readonly waiting = new WaitingRequests();
   private readonly pause = new ReconnectPause();
   private stopTick: (() => void) | undefined;
@@ -184,9 +184,9 @@ export class Http2Client implements AsyncDisposable {
   }
 
   /** The connection with the most room for trusted or untrusted requests. */
-  private roomiest(isTrusted: boolean): Connection | undefined {
+  private roomiest(isTrusted: boolean): Http2Connection | undefined {
     const { hasTrusted } = this.waiting;
-    let found: Connection | undefined;
+    let found: Http2Connection | undefined;
     let foundRoom = 0;
     for (const { connection } of this.pool) {
       if (connection === undefined) continue;
@@ -261,9 +261,9 @@ export class Http2Client implements AsyncDisposable {
     }
   }
 
-  private attach(pooled: Pooled, wire: Wire): Connection | undefined {
+  private attach(pooled: Pooled, wire: Wire): Http2Connection | undefined {
     if (this.isClosed) return undefined;
-    const connection = new Connection(
+    const connection = new Http2Connection(
       wire,
       {
         onRoom: () => this.onRoom(pooled),
@@ -339,7 +339,7 @@ export class Http2Client implements AsyncDisposable {
     return this.pool.length < before;
   }
 
-  private connections(): readonly Connection[] {
+  private connections(): readonly Http2Connection[] {
     return [...this.pool.flatMap(({ connection }) => connection ?? []), ...this.leaving];
   }
 

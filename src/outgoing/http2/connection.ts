@@ -24,7 +24,7 @@ import { ReceiveWindow } from './receive-window.ts';
 import type { UnknownWhy } from './request.ts';
 import { StreamLimit } from './stream-limit.ts';
 
-export interface ConnectionOptions extends LivenessOptions {
+export interface Http2ConnectionOptions extends LivenessOptions {
   /** Method, scheme and authority. */
   readonly pseudoFields: readonly HeaderField[];
   /** Requests in flight, whatever the peer allows. */
@@ -35,14 +35,14 @@ export interface ConnectionOptions extends LivenessOptions {
 }
 
 /** What a connection reports to the pool that owns it. */
-export interface ConnectionOwner {
-  /** It accepts requests, perhaps again. */
+export interface Http2ConnectionOwner {
+  /** The connection accepts requests, perhaps again. */
   onRoom(): void;
   /** The peer has certainly not processed this request. */
   onRefused(exchange: Exchange): void;
-  /** It accepts no more requests. Those in flight continue. */
+  /** The connection accepts no more requests. Those in flight continue. */
   onLeaving(why: string): void;
-  /** It has closed, and every request on it was settled or given back. */
+  /** The connection has closed, and every request on it was settled or given back. */
   onEnded(why: string): void;
 }
 
@@ -65,13 +65,13 @@ const PEER_WORK_PER_STREAM = 10;
  *
  * It sends no request before the peer's settings have arrived, because these contain the limit of requests.
  */
-export class Connection implements WireListener, FrameListener {
+export class Http2Connection implements WireListener, FrameListener {
   answers = 0;
   /** The oldest request in flight is overdue. */
   isSlow = false;
   private readonly wire: Wire;
-  private readonly owner: ConnectionOwner;
-  private readonly options: ConnectionOptions;
+  private readonly owner: Http2ConnectionOwner;
+  private readonly options: Http2ConnectionOptions;
   private readonly timers: Timers;
   private readonly pseudoBytesMax: number;
   private readonly decoder: FrameDecoder;
@@ -92,7 +92,7 @@ export class Connection implements WireListener, FrameListener {
    */
   private isStuck = false;
 
-  constructor(wire: Wire, owner: ConnectionOwner, options: ConnectionOptions) {
+  constructor(wire: Wire, owner: Http2ConnectionOwner, options: Http2ConnectionOptions) {
     this.wire = wire;
     this.owner = owner;
     this.options = options;

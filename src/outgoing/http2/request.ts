@@ -35,11 +35,11 @@ export type UnprocessedWhy =
   | 'no-http2'
   /** The peer refused it several times. */
   | 'turned-away'
-  /** It timed out before it could be sent. */
+  /** The request timed out before it could be sent. */
   | 'not-in-time'
   /** The queue is full. */
   | 'too-many-waiting'
-  /** Its header is larger than a frame. */
+  /** The header of the request is larger than a frame. */
   | 'too-large'
   /** The client was closed. */
   | 'closed';
@@ -65,7 +65,7 @@ export type Http2Result =
       readonly result: 'answered';
       readonly status: number;
       readonly fields: AnswerFields;
-      /** Its first `ANSWER_BYTES_MAX` bytes. */
+      /** The first `ANSWER_BYTES_MAX` bytes of the body. */
       readonly body: Buffer;
     }
   | {

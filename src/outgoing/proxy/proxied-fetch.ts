@@ -33,7 +33,7 @@ export async function fetchThrough(
   throw fault;
 }
 
-/** The same for a host that the operator chose. The proxy gets its name, unless the host is reached without it. */
+/** Fetches from a host that the operator chose. The proxy gets its name, unless the host is reached without it. */
 export async function fetchByName(
   proxy: ForwardProxy | undefined,
   url: URL,

@@ -128,7 +128,7 @@ async function claimed(
   return claim.publish;
 }
 
-/** The same, finished without devices. */
+/** A publish that finished without devices. */
 async function finished(target?: PublishTarget, webhookUrl?: string): Promise<PublishUnderWay> {
   const publish = await claimed(target, webhookUrl);
   await deliveries.endPlanning({ publish: publish.number, after: 0, nowMs: timers.now() });

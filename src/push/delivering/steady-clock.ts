@@ -20,7 +20,7 @@ export class SteadyClock {
     return this.at(this.timers.now());
   }
 
-  /** The same, for a caller that has already read the system's clock. */
+  /** Milliseconds since the start, for a caller that has already read the system's clock. */
   at(wallMs: number): number {
     return this.tickedMs + Math.min(Math.max(0, wallMs - this.tickedAtMs), CHECK_MS);
   }

@@ -93,7 +93,7 @@ export class LiveStage {
 
   private makeRoom(instance: number, weight: number): boolean {
     for (;;) {
-      const yielding = this.budget.whoYields(instance, weight);
+      const yielding = this.budget.ownerToEvict(instance, weight);
       if (yielding === undefined) return true;
       const staged = yielding === instance ? [] : [...(this.byInstance.get(yielding) ?? [])];
       const newest = staged.at(-1);

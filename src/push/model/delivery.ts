@@ -167,7 +167,7 @@ export const DEVICE_REMOVED = 'device-removed';
 /** The state of a publish after some results were recorded. */
 export type AfterJob =
   | 'under-way'
-  /** These were the last results. Returned once per publish. */
+  /** The results were the last ones. Returned once per publish. */
   | 'finished'
   | 'cancelled'
   /** Nothing was recorded: another server has done so already, or the publish was deleted. */
@@ -180,7 +180,7 @@ export type AfterPart = Exclude<AfterJob, 'finished'>;
 export interface UsersReached {
   readonly delivered: readonly string[];
   readonly failed: readonly string[];
-  /** They got it in the app; `undefined`: the publish has no live part. */
+  /** Users who got it in the app; `undefined`: the publish has no live part. */
   readonly live?: readonly string[] | undefined;
 }
 

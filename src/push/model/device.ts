@@ -55,6 +55,6 @@ export interface Recipient {
    * answers for an untrusted one are no evidence about others.
    */
   readonly isTrusted: boolean;
-  /** Its pause in the store, which may be over. */
+  /** The pause of the device in the store, which may be over. */
   readonly pause?: DevicePause | undefined;
 }

@@ -32,7 +32,7 @@ export interface InstanceWebhook {
 export interface PushInstance {
   /** A UUID in lower case. */
   readonly id: string;
-  /** Its number in the store. */
+  /** The number of the instance in the store. */
   readonly number: number;
   readonly name: string;
   /** All of them are valid. At least one. */

@@ -42,7 +42,7 @@ export interface LiveUserResult {
   readonly answeredAfterMs: number | undefined;
 }
 
-/** The same, with the time at which the result was stored. */
+/** The live result of one user, with the time at which it was stored. */
 export interface StoredLiveUser extends LiveUserResult {
   readonly atMs: number;
 }

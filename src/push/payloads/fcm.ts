@@ -151,7 +151,7 @@ const notificationRules: FieldRules = [
   ['click_action', text],
 ];
 
-/** Those that the table of FCM's fields does not have. */
+/** Rules for fields that the table of FCM's fields does not have. */
 const androidRules: FieldRules = [['data', data]];
 
 /** Reads the field `fcm` of a publish. */

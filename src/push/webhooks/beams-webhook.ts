@@ -8,20 +8,20 @@ import type { NamedWebhook } from './named-webhooks.ts';
 /** An event for the webhooks of an instance. */
 export interface BeamsEvent {
   readonly type: BeamsEventType;
-  /** The same each time the event is sent. */
+  /** The id of the event, which is the same each time it is sent. */
   readonly id: string;
   readonly payload: JsonObject;
 }
 
 /** Users of a publish by their result. A user in several lists counts in the first of them. */
 export interface UsersAttempted {
-  /** A gateway has accepted it for at least one of their devices. */
+  /** Users for at least one of whose devices a gateway has accepted it. */
   readonly delivered: readonly string[];
-  /** They have reachable devices, but no gateway has accepted it for any of them. */
+  /** Users with reachable devices, for none of which a gateway has accepted it. */
   readonly gatewayFailed: readonly string[];
-  /** They have no reachable devices. */
+  /** Users without reachable devices. */
   readonly noDevices: readonly string[];
-  /** They got it in the app; `undefined`: the publish has no live part. */
+  /** Users who got it in the app; `undefined`: the publish has no live part. */
   readonly live?: readonly string[] | undefined;
 }
 

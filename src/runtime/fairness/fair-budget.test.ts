@@ -6,7 +6,7 @@ import { FairBudget } from './fair-budget.ts';
 /** Takes as callers do, letting others yield one at a time; returns whether the owner got it. */
 function takeFairly(budget: FairBudget, owner: string, amount = 1): boolean {
   for (;;) {
-    const yielding = budget.whoYields(owner, amount);
+    const yielding = budget.ownerToEvict(owner, amount);
     if (yielding === undefined) break;
     if (yielding === owner) return false;
     budget.release(yielding);
@@ -47,10 +47,10 @@ describe('a fair budget', () => {
     const budget = new FairBudget(10);
     budget.add('a', 5);
     budget.add('b', 5);
-    expect(budget.whoYields('b')).toBe('b');
-    expect(budget.whoYields('c', 3)).toBe('c');
-    expect(budget.whoYields('c', 2)).toBe('a');
-    expect(budget.whoYields('c', 11)).toBe('c');
+    expect(budget.ownerToEvict('b')).toBe('b');
+    expect(budget.ownerToEvict('c', 3)).toBe('c');
+    expect(budget.ownerToEvict('c', 2)).toBe('a');
+    expect(budget.ownerToEvict('c', 11)).toBe('c');
   });
 
   it('refuses a release of more than an owner holds', () => {
@@ -70,7 +70,7 @@ describe('a fair budget', () => {
     b.add('x', 4);
     expect([a.capacity, b.capacity, c.capacity]).toEqual([6, 6, 2]);
     expect(takeAll(c, 'x')).toBe(2);
-    expect(c.whoYields('y')).toBe('x');
+    expect(c.ownerToEvict('y')).toBe('x');
     expect(a.take('y')).toBe(false);
     b.release('x', 3);
     expect(a.take('y', 3)).toBe(true);
@@ -83,8 +83,8 @@ describe('a fair budget', () => {
     budget.add('x', 3);
     new SharedTotal(memory, 1).set(12);
     expect(budget.capacity).toBe(0);
-    expect(budget.whoYields('x')).toBe('x');
-    expect(budget.whoYields('y')).toBe('y');
+    expect(budget.ownerToEvict('x')).toBe('x');
+    expect(budget.ownerToEvict('y')).toBe('y');
   });
 
   it('always names the largest owner, and never exceeds its capacity', () => {
@@ -109,7 +109,7 @@ describe('a fair budget', () => {
             expect(budget.take(owner, amount)).toBe(fits);
             if (fits) model.set(owner, of(owner) + amount);
           } else {
-            const yields = budget.whoYields(owner, amount);
+            const yields = budget.ownerToEvict(owner, amount);
             const most = Math.max(0, ...model.values());
             if (sum + amount <= 50) expect(yields).toBeUndefined();
             else if (yields !== owner) {

@@ -49,7 +49,7 @@ export class FairBudget<Owner = string> {
    * itself: it may not take more, because the largest would then hold less. Callers drop something of the returned
    * owner, release it, and ask again.
    */
-  whoYields(owner: Owner, amount = 1): Owner | undefined {
+  ownerToEvict(owner: Owner, amount = 1): Owner | undefined {
     const missing = this.sum + amount - this.capacity;
     if (missing <= 0) return undefined;
     const largest = this.largestOwner();

@@ -55,7 +55,8 @@ export class FairQueue<Item> {
     const dropped: Dequeued<Item>[] = [];
     for (;;) {
       const yielding =
-        this.items.whoYields(owner, weight.items) ?? this.bytes.whoYields(owner, weight.bytes);
+        this.items.ownerToEvict(owner, weight.items) ??
+        this.bytes.ownerToEvict(owner, weight.bytes);
       if (yielding === undefined) break;
       if (yielding === owner) return [...dropped, { owner, item, weight }];
       dropped.push(this.dropNewest(yielding));

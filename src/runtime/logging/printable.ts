@@ -10,7 +10,7 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, escaped);
 }
 
-/** The same for several lines: line feeds and tabs stay. The escapes are valid in JSON strings. */
+/** Makes several lines printable: line feeds and tabs stay. The escapes are valid in JSON strings. */
 export function printableLines(text: string): string {
   return text.replace(UNPRINTABLE_IN_LINES, escaped);
 }

@@ -14,7 +14,7 @@ export interface Backend {
   /** Reads committed data. Get it for each use, because it may be replaced. */
   readonly read: SQL;
   readonly begin: Begin;
-  /** The same without a time limit: a migration may have to read all of a large table. */
+  /** Begins a transaction without a time limit: a migration may have to read all of a large table. */
   readonly beginUnhurried: Begin;
   readonly commitsAtOnce: number;
   /** Throws `StoreUnavailable` if the store is damaged, as far as that can be detected. */

@@ -75,7 +75,7 @@ export interface Danger {
   readonly why: string;
 }
 
-/** Those of other machines, and those that a program serves, which may have its files anywhere. */
+/** File systems of other machines, and those that a program serves, which may have its files anywhere. */
 const NETWORK =
   /^(?:nfs|nfs4|cifs|smb3|smbfs|ceph|glusterfs|lustre|gpfs|beegfs|afs|coda|9p|virtiofs|vboxsf|prl_fs|fuse|fuse\..+)$/;
 

@@ -42,7 +42,7 @@ interface Facts {
   readonly read_only: string;
   readonly schema: string | null;
   readonly search_path: string;
-  /** Those of our settings, as text. */
+  /** The values of the session's settings that we set, as text. */
   readonly settings: Readonly<Record<string, string>>;
 }
 

@@ -146,7 +146,7 @@ async function openExamined(
   }
 }
 
-/** That of the cluster, its database and our tables: a copy by pg_dump has the contents, but not these. */
+/** The identity of the cluster, its database and our tables: a copy by pg_dump has the contents, but another identity. */
 async function identityOf(sql: SQL): Promise<string | undefined> {
   const rows: { identity: string | null }[] = await sql`
     SELECT (SELECT system_identifier FROM pg_control_system()) || ' ' || oid || ' '

@@ -10,7 +10,7 @@ import type { Begin } from './write-queue.ts';
 /** Milliseconds that a statement waits for another process that writes, for example a command. */
 export const BUSY_TIMEOUT_MS = 5000;
 
-/** The same for a running server: a waiting statement blocks its event loop, and failed writes are repeated. */
+/** The wait of a running server: a waiting statement blocks its event loop, and failed writes are repeated. */
 const BUSY_TIMEOUT_RUNNING_MS = 250;
 
 /** Pages of the write-ahead log before a checkpoint: about 16 MB. */

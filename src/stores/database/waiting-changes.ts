@@ -44,7 +44,7 @@ export class WaitingChanges<Change extends Owned> {
       this.own.push(change);
       return undefined;
     }
-    const loser = this.budget.whoYields(owner);
+    const loser = this.budget.ownerToEvict(owner);
     if (loser === owner) return change;
     const refused = loser === undefined ? undefined : this.removeNewest(loser);
     this.queueOf(owner).push(change);

@@ -5,7 +5,7 @@ import { type Group, WaitingChanges, type WriteOwner } from './waiting-changes.t
 
 /** Work that several changes of a commit leave to its end, to be done together. */
 export interface Batch<Item> {
-  /** Its place among the batches of a commit, by default 0. A fixed order of locks prevents deadlocks. */
+  /** The place of the batch among those of a commit, by default 0. A fixed order of locks prevents deadlocks. */
   readonly place?: number;
   run(sql: TransactionSQL, items: readonly Item[]): Promise<void>;
 }

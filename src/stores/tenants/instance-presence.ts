@@ -6,7 +6,7 @@ export function requireInstance(sql: SQL, instance: number): Promise<void> {
   return requireInstances(sql, new Set([instance]));
 }
 
-/** The same for several, with one statement. */
+/** Requires several instances, with one statement. */
 export async function requireInstances(sql: SQL, instances: ReadonlySet<number>): Promise<void> {
   const found: unknown[] = await sql`
     SELECT 1 FROM instance_numbers WHERE number IN ${sql([...instances])} AND id IS NOT NULL`;

@@ -45,7 +45,7 @@ export class Connections {
 
   /** Makes room for a connection of this address, by closing another one if needed. Returns `false` if it must not. */
   private makeRoom(key: string): boolean {
-    const largest = this.budget.whoYields(key);
+    const largest = this.budget.ownerToEvict(key);
     if (largest === undefined) return true;
     if (largest === key && this.budget.of(key) > 0) return false;
     // If every address has one connection, the oldest one is closed. Otherwise many addresses could keep others out.

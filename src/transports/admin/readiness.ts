@@ -5,7 +5,7 @@ export type StoreUser = 'apps' | 'instances' | 'push' | 'store' | 'usage' | 'web
 export interface EngineAway {
   readonly sinceMs: number;
   readonly why: string;
-  /** It answers, but refuses what the server asks of it. */
+  /** Whether it answers, but refuses what the server asks of it. */
   readonly isRefused: boolean;
 }
 

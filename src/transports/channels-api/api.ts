@@ -223,7 +223,7 @@ export class ChannelsApi {
     return new Response(null, { status: answer.status });
   }
 
-  /** Its bytes belong to the app until the socket has taken them. */
+  /** Sends an answer whose bytes belong to the app until the socket has taken them. */
   private respondAtLength(exchange: Exchange, parts: readonly string[], app: App): Response {
     if (exchange.request.method === 'HEAD') return this.respondWithLength(exchange, parts, app);
     this.charge(exchange, bytesOf(parts), app);

@@ -39,7 +39,7 @@ interface ClientsOptions {
   /** A clock that is never set. */
   readonly monotonic: Clock;
   readonly meter: ClientMeter;
-  /** Counts them on all loops, if there are several. */
+  /** Slow connections closed on all loops of this process; `undefined`: there is one loop. */
   readonly slowConnectionsClosed?: SharedTotal | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface RefusedClient {
   readonly app?: App | undefined;
 }
 
-/** Digits of a number that is asked for. */
+/** The most characters of a probe's number. */
 const PROBE_LENGTH_MAX = 16;
 
 /** In place of the deadline of an authorised connection that waits for a place in the quota of its app. */
@@ -132,7 +132,7 @@ export class Clients {
     return this.addressRates.wouldRefuse(address);
   }
 
-  /** Ends a connection that may not be; the client is given the reason. */
+  /** Refuses a connection: counts and logs it, and closes it with the code of the problem. */
   refuse(connection: Endable, { problem, message, address, app }: RefusedClient): void {
     const { code } = closeCodes[problem];
     this.meter.count('connectionsRefused', 1, String(code));

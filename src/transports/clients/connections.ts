@@ -64,7 +64,7 @@ export class Connections {
    * address.
    */
   roomFor(app: App, address: PackedAddress): 'room' | 'full' | Connection {
-    const largestApp = this.byApp.whoYields(app);
+    const largestApp = this.byApp.ownerToEvict(app);
     if (largestApp === undefined) return 'room';
     this.byAddress ??= this.sortByAddress();
     const ofApp = this.byAddress.get(largestApp);

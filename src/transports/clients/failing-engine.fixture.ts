@@ -4,7 +4,7 @@ import type { Authority } from '../../channels/ports.ts';
 /** How an engine answers and fails: in the call itself, or later. */
 export type EngineMode = 'throws' | 'rejects';
 
-/** These have happened although they fail: an engine must not let them be forgotten. See `Authority`. */
+/** Calls that take effect although they fail: an engine must not let them be forgotten. See `Authority`. */
 const DONE_THOUGH_FAILED = ['leave', 'signOut', 'unwatch'];
 
 /** An engine that fails at one of its calls, and else does what the one behind it does. */

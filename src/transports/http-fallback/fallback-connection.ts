@@ -25,11 +25,11 @@ export interface SessionEvents {
   readonly timers: Timers;
   /** Whether messages wait for the next round, because the loop is busy. */
   readonly isPausing: boolean;
-  /** It has something to write. */
+  /** The connection has something to write. */
   queued(connection: FallbackConnection): void;
   /** The next messages of its client, in order. */
   sent(connection: FallbackConnection, send: Send): void;
-  /** It is no connection any more. With `'closed'` the client may not have read the closing line yet. */
+  /** The connection has ended. With `'closed'` the client may not have read the closing line yet. */
   ended(connection: FallbackConnection, how: SessionEnd): void;
   /** The client has the line that closes it, or will not get it. */
   closeSent(connection: FallbackConnection): void;

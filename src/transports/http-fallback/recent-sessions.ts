@@ -47,7 +47,7 @@ export class RecentSessions {
     this.take(session);
     const key = keyOf(address);
     for (;;) {
-      const yielding = this.budget.whoYields(key);
+      const yielding = this.budget.ownerToEvict(key);
       if (yielding === undefined) break;
       this.dropOldestOf(yielding);
     }

@@ -96,13 +96,13 @@ export class Sessions implements LocalSessions, SessionEvents {
   private readonly clients: SessionClients;
   private readonly open = new Map<string, FallbackConnection>();
   /**
-   * Those whose first poll was answered. They are no connections yet, because a client that has just learned that its
+   * Sessions whose first poll was answered. They are no connections yet, because a client that has just learned that its
    * session is lost also sends such a poll.
    */
   private readonly halfOpen = new RecentSessions((session) => this.dropped(session));
-  /** Those that have ended, so that a late copy of one of their requests does not open them again. */
+  /** Sessions that have ended, so that a late copy of one of their requests does not open them again. */
   private readonly over = new RecentSessions((session) => this.dropped(session));
-  /** Those that are connections, to find who must make room. */
+  /** Sessions that are connections, to find the one that must make room. */
   private readonly own: Connections;
   private readonly flushTurns: FlushTurns;
   /** Sessions whose first request waits for a place, with the later requests of each. */

@@ -47,7 +47,7 @@ export type HandshakeOutcome = 'taken' | 'invalid' | 'too-often' | 'stopping';
 
 /** Carries connections over Bun's WebSockets. What they share with other transports is in `Clients`. */
 export class WebSocketTransport {
-  /** Those who connect while the server stops. */
+  /** Clients that connect while the server stops. */
   readonly newcomers = new Newcomers();
   /** Sockets whose clients have left, without knowing it. */
   private readonly retired = new Set<AnySocket>();

@@ -41,7 +41,7 @@ interface EndpointQueue {
   oldestAtMs: number;
   /** No unclaimed request is due before this. */
   dueAtMs: number;
-  /** The same for requests that became due since the last claim began, which the claim may not have seen. */
+  /** The earliest due time of requests that became due since the last claim began, which the claim may not have seen. */
   dueSinceClaimMs: number;
   claimed: ClaimedRequest[];
   inFlight: number;

@@ -12,7 +12,7 @@ import { LastPublishes, Timeline } from './outcomes.tsx';
 
 interface DeviceProps {
   readonly instance: string;
-  /** Its id. */
+  /** The id of the device. */
   readonly device: string;
 }
 
@@ -74,7 +74,7 @@ export function Explained({ instance, device }: DeviceProps) {
   );
 }
 
-/** Its last publishes. Each request searches a limited number of publishes, and may find none for the device. */
+/** The last publishes to the device. Each request searches a limited number of publishes, and may find none for the device. */
 export function Publishes({ instance, device }: DeviceProps) {
   const [looked, setLooked] = useState(0);
   const { items, hasMore, failed, isAsking, more, reload } = usePages(

@@ -127,7 +127,7 @@ function Step({
   );
 }
 
-/** The same from a backend. The secret is shown on a click only. */
+/** The code of a backend that sends an event. The secret is shown on a click only. */
 function BackendCode({ app }: { readonly app: string }) {
   const [secret, setSecret] = useState(HIDDEN_SECRET);
   const show = async () => {

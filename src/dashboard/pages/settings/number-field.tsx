@@ -8,7 +8,7 @@ export function NumberField({
   value,
   change,
 }: {
-  /** That of the setting, such as `messagesPerDay`. */
+  /** The name of the setting, such as `messagesPerDay`. */
   readonly name: string;
   readonly wrong?: string | undefined;
   readonly disabled?: boolean;

@@ -1,5 +1,5 @@
 import type { Timers } from '../../../runtime/ports.ts';
-import type { Connection, SentCommand } from './connection.ts';
+import type { RedisConnection, SentCommand } from './connection.ts';
 import { type CommandArgs, encodeCommand } from './encode-command.ts';
 import { RedisAway, RedisError, type Reply } from './reply.ts';
 import type { Script } from './script.ts';
@@ -37,7 +37,7 @@ interface Kind {
  */
 export class Commands {
   private readonly options: CommandsOptions;
-  private connection: Connection | undefined;
+  private connection: RedisConnection | undefined;
   private isOpen = false;
   private isClosed = false;
   private awayWhy = 'not connected yet';
@@ -74,7 +74,7 @@ export class Commands {
   }
 
   /** Uses a new connection and loads the scripts. Commands still wait until `open`. */
-  attach(connection: Connection): void {
+  attach(connection: RedisConnection): void {
     this.connection = connection;
     this.loadScripts(connection);
   }
@@ -185,7 +185,7 @@ export class Commands {
     this.sendUnsent();
   }
 
-  private loadScripts(connection: Connection): void {
+  private loadScripts(connection: RedisConnection): void {
     this.loadFailure = undefined;
     const loading: SentCommand = {
       onReply: (reply) => {

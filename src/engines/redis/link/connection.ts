@@ -11,7 +11,7 @@ export interface SentCommand {
 }
 
 /** The callbacks of a connection. */
-export interface ConnectionOwner {
+export interface RedisConnectionOwner {
   /** Called once, before the commands in flight are lost. */
   onEnd(why: string): void;
   /** A command was answered, after this time. */
@@ -22,7 +22,7 @@ export interface ConnectionOwner {
 
 export type PushKind = 'message' | 'subscribe' | 'unsubscribe';
 
-export interface ConnectionOptions {
+export interface RedisConnectionOptions {
   readonly timers: Timers;
   /** The timeout of a reply. */
   readonly deadlineMs: number;
@@ -48,12 +48,12 @@ const DROP_STEP = 1024;
  * What is sent in one turn of the event loop goes out in one write. An overdue reply closes the connection: Redis
  * answers in order, so nothing after it could be read either.
  */
-export class Connection {
+export class RedisConnection {
   /** Identifies the Redis process at the other end, once it is known. */
   serverId = '';
   private readonly socket: Socket;
-  private readonly owner: ConnectionOwner;
-  private readonly options: ConnectionOptions;
+  private readonly owner: RedisConnectionOwner;
+  private readonly options: RedisConnectionOptions;
   private readonly reader = new ReplyReader((reply) => this.take(reply));
   private out = '';
   private isFlushPlanned = false;
@@ -69,7 +69,7 @@ export class Connection {
   /** The error of the socket that has ended the connection. */
   fault: Error | undefined;
 
-  constructor(socket: Socket, owner: ConnectionOwner, options: ConnectionOptions) {
+  constructor(socket: Socket, owner: RedisConnectionOwner, options: RedisConnectionOptions) {
     this.socket = socket;
     this.owner = owner;
     this.options = options;

@@ -3,7 +3,7 @@ import { ENCODING_RULE } from '../../../runtime/login-encoding.ts';
 import type { Log, Timers } from '../../../runtime/ports.ts';
 import { type Endpoint, parseRedisUrl, type RedisAddress } from './address.ts';
 import { checkServer, clockWarnings } from './check-server.ts';
-import { Connection, type ConnectionOwner } from './connection.ts';
+import { RedisConnection, type RedisConnectionOwner } from './connection.ts';
 import { type Login, logIn } from './log-in.ts';
 import { openSocket } from './open-socket.ts';
 import { type Party, startFailure } from './party.ts';
@@ -90,7 +90,7 @@ export class Connector {
   }
 
   /** Connects to a server, and checks that it can be used. */
-  async connect(endpoint: Endpoint, owner: ConnectionOwner): Promise<Connection> {
+  async connect(endpoint: Endpoint, owner: RedisConnectionOwner): Promise<RedisConnection> {
     const { user, password, db } = this.address;
     const login = { user, password, db };
     const line: Line = { party: this.partyOf(endpoint, false, login), login, owner };
@@ -109,7 +109,7 @@ export class Connector {
   /** Opens a connection, logs in and makes the first requests. Closes it if one of these fails. */
   private async open<T>(
     { party, login, owner }: Line,
-    begin: (connection: Connection) => Promise<T>,
+    begin: (connection: RedisConnection) => Promise<T>,
   ): Promise<T> {
     const { timers, deadlineMs = DEADLINE_MS } = this.options;
     const socket = await openSocket(party, {
@@ -117,7 +117,7 @@ export class Connector {
       timeoutMs: deadlineMs,
       timers,
     });
-    const connection = new Connection(socket, owner, { timers, deadlineMs });
+    const connection = new RedisConnection(socket, owner, { timers, deadlineMs });
     try {
       await logIn(connection, login);
       return await begin(connection);
@@ -159,7 +159,7 @@ export class Connector {
 interface Line {
   readonly party: Party;
   readonly login: Login;
-  readonly owner: ConnectionOwner;
+  readonly owner: RedisConnectionOwner;
 }
 
-const NOBODY: ConnectionOwner = { onEnd: () => undefined };
+const NOBODY: RedisConnectionOwner = { onEnd: () => undefined };

@@ -1,13 +1,13 @@
 import { doubledMs } from '../../../runtime/back-off.ts';
 import type { Timers } from '../../../runtime/ports.ts';
-import type { Connection } from './connection.ts';
+import type { RedisConnection } from './connection.ts';
 import { RedisAway } from './reply.ts';
 
 export interface KeptConnectionOptions {
   readonly timers: Timers;
   /** Opens a connection that calls `onEnd` when it ends. */
-  readonly connect: (onEnd: (why: string) => void) => Promise<Connection>;
-  readonly onUp: (connection: Connection) => void;
+  readonly connect: (onEnd: (why: string) => void) => Promise<RedisConnection>;
+  readonly onUp: (connection: RedisConnection) => void;
   readonly onDown: (why: string) => void;
   /** Called when an attempt has failed; another one follows. */
   readonly onFailed: (error: unknown) => void;
@@ -22,7 +22,7 @@ const STEADY_MS = 5_000;
 /** Keeps one connection open. Opens another one when it closes, with growing pauses between failed attempts. */
 export class KeptConnection {
   private readonly options: KeptConnectionOptions;
-  private connection: Connection | undefined;
+  private connection: RedisConnection | undefined;
   private failures = 0;
   private isClosed = false;
   private stopTimer: (() => void) | undefined;
@@ -44,7 +44,7 @@ export class KeptConnection {
       onDown(why);
       this.startLater();
     };
-    let connection: Connection;
+    let connection: RedisConnection;
     try {
       connection = await connect(onEnd);
       if (endedWhy !== undefined) throw new RedisAway(endedWhy, false);

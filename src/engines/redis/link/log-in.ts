@@ -1,4 +1,4 @@
-import type { Connection } from './connection.ts';
+import type { RedisConnection } from './connection.ts';
 
 /** The credentials of a connection. */
 export interface Login {
@@ -8,7 +8,10 @@ export interface Login {
 }
 
 /** Logs a new connection in and selects its database. Rejects with what Redis says. */
-export async function logIn(connection: Connection, { user, password, db }: Login): Promise<void> {
+export async function logIn(
+  connection: RedisConnection,
+  { user, password, db }: Login,
+): Promise<void> {
   const login = user === undefined ? [password ?? ''] : [user, password ?? ''];
   await Promise.all([
     user === undefined && password === undefined

@@ -12,7 +12,7 @@ export interface Party {
   readonly hasPassword: boolean;
 }
 
-/** Its host and port, for display. */
+/** The host and port of a server, for display. */
 export function placeOf({ endpoint: { host, port } }: Pick<Party, 'endpoint'>): string {
   return `${host}:${port}`;
 }

@@ -2,7 +2,7 @@ import { messageOf } from '../../../runtime/error-code.ts';
 import type { EngineMeter } from '../../engine-meter.ts';
 import type { Endpoint } from './address.ts';
 import { Commands } from './commands.ts';
-import type { Connection, ConnectionOwner } from './connection.ts';
+import type { RedisConnection, RedisConnectionOwner } from './connection.ts';
 import { Connector, type ConnectorOptions, DEADLINE_MS } from './connector.ts';
 import { KeptConnection } from './kept-connection.ts';
 import { PROBE, refusalIn } from './probe.ts';
@@ -326,7 +326,7 @@ export class RedisServer implements AsyncDisposable {
     this.leave(why, { isRefused: error instanceof RedisRefused });
   }
 
-  private async connectCommands(owner: ConnectionOwner): Promise<Connection> {
+  private async connectCommands(owner: RedisConnectionOwner): Promise<RedisConnection> {
     const primary = await this.connector.findPrimary();
     const connection = await this.connector.connect(primary, owner);
     if (!isSame(primary, this.primary)) {
@@ -337,7 +337,7 @@ export class RedisServer implements AsyncDisposable {
   }
 
   /** Connects to the server that the commands use, if it is known. */
-  private async connectSubscriptions(owner: ConnectionOwner): Promise<Connection> {
+  private async connectSubscriptions(owner: RedisConnectionOwner): Promise<RedisConnection> {
     const primary = this.primary ?? (await this.connector.findPrimary());
     return await this.connector.connect(primary, owner);
   }

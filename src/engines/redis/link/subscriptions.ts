@@ -1,6 +1,6 @@
 import type { Timers } from '../../../runtime/ports.ts';
 import type { EngineMeter } from '../../engine-meter.ts';
-import type { Connection, PushKind } from './connection.ts';
+import type { PushKind, RedisConnection } from './connection.ts';
 import { encodeCommand } from './encode-command.ts';
 import { RedisAway, type Reply } from './reply.ts';
 
@@ -52,7 +52,7 @@ export class Subscriptions {
   private readonly options: SubscriptionsOptions;
   private readonly owner: SubscriptionsOwner;
   private readonly channels = new Map<string, Channel>();
-  private connection: Connection | undefined;
+  private connection: RedisConnection | undefined;
   /** Channels whose state differs from the wanted one, in the order of the calls. */
   private changed: Channel[] = [];
   private isSendingPlanned = false;
@@ -106,7 +106,7 @@ export class Subscriptions {
   }
 
   /** Follows everything on a new connection. */
-  attach(connection: Connection): void {
+  attach(connection: RedisConnection): void {
     this.connection = connection;
     this.options.meter.count('engineFollowedAgain', this.channels.size);
     this.changed = [];
@@ -210,7 +210,7 @@ export class Subscriptions {
     connection.flush();
   }
 
-  private ask(connection: Connection, batch: readonly Channel[]): void {
+  private ask(connection: RedisConnection, batch: readonly Channel[]): void {
     const subscribe: string[] = [];
     const unsubscribe: string[] = [];
     for (const channel of batch) {

@@ -34,7 +34,7 @@ local function changeAmounts(app, bytes, events)
   call('INCRBY', P .. 'HN', text(events))
   if tonumber(call('ZINCRBY', HB, text(bytes), app)) <= 0 then call('ZREM', HB, app) end
 end
-local function isUsed(topic, app)
+local function markUsed(topic, app)
   if call('ZREM', P .. 'HI:' .. app, topic) == 0 then return end
   call('DECR', P .. 'HX')
   if tonumber(call('ZINCRBY', HC, -1, app)) <= 0 then call('ZREM', HC, app) end
@@ -45,7 +45,7 @@ local function dropHistory(topic, app)
   call('ZREM', P .. 'HO:' .. app, topic)
   call('ZREM', HE, topic)
   if events > 0 then changeAmounts(app, 0 - bytes, 0 - events) end
-  isUsed(topic, app)
+  markUsed(topic, app)
 end
 -- An empty history of a channel without subscribers is remembered for an hour. Of too many, the app with most loses its oldest.
 local function noteIdle(topic, app)
@@ -120,7 +120,7 @@ local function keepEvent(topic, app, message, request)
     return '', message
   end
   local M, L = P .. 'HM:' .. topic, P .. 'HL:' .. topic
-  isUsed(topic, app)
+  markUsed(topic, app)
   call('HSET', M, 's', seconds)
   expire(topic, app, true)
   local id = text(call('HINCRBY', M, 'l', 1)) .. '-' .. half
@@ -192,7 +192,7 @@ local function enterHistory(topic, request, socket)
     if why and resumes then return {'', 'unavailable', {}} end
     return {}
   end
-  isUsed(topic, app)
+  markUsed(topic, app)
   expire(topic, app)
   local M, L = P .. 'HM:' .. topic, P .. 'HL:' .. topic
   local state, size, left = call('HMGET', M, 'n', 'b'), call('LLEN', L), tonumber(room)

@@ -21,7 +21,7 @@ export class Topics {
     this.followsOf = followsOf;
   }
 
-  /** Those with streams on one Redis server. */
+  /** The topics with streams on one Redis server. */
   *followedBy(follows: Follows): Iterable<RedisChannel | RedisUser> {
     for (const topic of [...this.channels.values(), ...this.users.values()]) {
       if (this.followsOf(topic.partition) === follows) yield topic;

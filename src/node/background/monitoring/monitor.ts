@@ -21,9 +21,9 @@ import { countOpenFiles, readOpenFiles } from '../../open-files.ts';
 import { Conditions } from './conditions.ts';
 import { FiguresRing } from './figures-ring.ts';
 import type { BackgroundMetrics } from './metrics.ts';
-import { roomForConnections } from './room.ts';
 import type { DiskSpace, OpenFileCount, UsedQuota } from './rule.ts';
 import { type Sample, Samples, total } from './samples.ts';
+import { spareConnections } from './spare-connections.ts';
 
 /** Figures that are requested may be at most this old. */
 const FRESH_MS = 1_000;
@@ -68,7 +68,7 @@ export class Monitor implements Disposable {
   constructor(options: MonitorOptions) {
     const { realtime, metrics } = options;
     this.options = options;
-    this.certificateIs(options.tls);
+    this.setCertificate(options.tls);
     this.samples = new Samples({
       measure: async () => [...(await realtime.askAll({ what: 'metrics' })), metrics.measure()],
       onSample: (sample) => this.measured(sample),
@@ -82,7 +82,7 @@ export class Monitor implements Disposable {
     this.samples.start();
   }
 
-  certificateIs(tls: Certificate | undefined): void {
+  setCertificate(tls: Certificate | undefined): void {
     this.certificateEndsAtMs = tls && new X509Certificate(tls.cert).validToDate.getTime();
   }
 
@@ -116,7 +116,7 @@ export class Monitor implements Disposable {
         eventsPerSecond: perSecond('eventsPublished'),
         deliveredPerSecond: perSecond('messagesDelivered'),
         memoryBytes: total(sample, 'memory'),
-        room: roomForConnections({
+        room: spareConnections({
           connections: total(sample, 'connections'),
           maxConnections: this.options.maxConnections,
           memoryAllows: this.options.memoryAllows,

@@ -75,7 +75,7 @@ export interface PushPart extends AsyncDisposable {
   /** Serves a request that came to the port of Channels. */
   readonly serveForwarded: PushListener['serveForwarded'];
   /** Sets what health checks at the listener are answered. */
-  readinessIs(isReady: boolean): void;
+  setReadiness(isReady: boolean): void;
   /** Lets each connection close after its next answer. */
   drain(): void;
 }
@@ -153,7 +153,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     },
     replaceCertificate: (certificate) => listener.replaceCertificate(certificate),
     serveForwarded: (request, answer) => listener.serveForwarded(request, answer),
-    readinessIs: (isReady) => checks.readyIs(isReady),
+    setReadiness: (isReady) => checks.setReady(isReady),
     drain() {
       checks.stop();
       listener.drain();

@@ -27,11 +27,11 @@ export interface FallbackSessionsOptions {
 
 /** The sessions of the HTTP transports, here and on other loops. */
 export interface FallbackSessions {
-  /** Those of this loop. */
+  /** The sessions of this loop. */
   readonly sessions: Sessions;
-  /** Those of all loops of this process. */
+  /** The links to sessions of the other loops of this process. */
   readonly links: SessionLinks;
-  /** Those of all servers, if there are several. */
+  /** The way to sessions of other servers, if there are several. */
   readonly cluster: SessionCluster | undefined;
 }
 

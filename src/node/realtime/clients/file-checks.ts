@@ -33,7 +33,7 @@ export interface FileChecks {
   start(): void;
   stop(): void;
   /** Sets the number of connections of the push listener. */
-  pushConnectionsAre(open: number): void;
+  setPushConnections(open: number): void;
 }
 
 export function openFileChecks({
@@ -81,7 +81,7 @@ export function openFileChecks({
       }, INTERVAL_MS);
     },
     stop: () => clearInterval(timer),
-    pushConnectionsAre(open) {
+    setPushConnections(open) {
       pushConnections = open;
     },
   };

@@ -15,7 +15,7 @@ export interface HeaderField {
   readonly nameIndex: number;
   /** The encoded value, after the encoded name if the static table has none. */
   readonly literal: Buffer;
-  /** Its size in the dynamic table. */
+  /** The size of the field in the dynamic table. */
   readonly tableBytes: number;
 }
 

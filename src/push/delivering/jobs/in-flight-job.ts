@@ -16,7 +16,7 @@ export interface InFlightJobOptions {
 
 /** A claimed job in memory: its devices, and the result of each so far. */
 export class InFlightJob {
-  /** It gets no more results: every device has one, or nothing was sent and the job goes back to the store. */
+  /** Whether it gets no more results: every device has one, or nothing was sent and the job goes back to the store. */
   isClosed = false;
   /** The claim. A claim of retries shrinks as results are stored. */
   claim: Job;

@@ -74,7 +74,7 @@ const ATTEMPTS_OF_NEVER_ACCEPTED: Readonly<Record<OthersAccepted, number>> = {
   none: Number.POSITIVE_INFINITY,
 };
 
-/** The same in other cases, from its first failure on, because the pauses of a device grow. */
+/** How long a device is tried in other cases, counted from its first failure, because the pauses of a device grow. */
 const HOPELESS_MS = 2 * 3_600_000;
 
 const ACCEPTED: After = { what: 'accepted' };

@@ -69,7 +69,7 @@ interface Send {
   readonly recipient: Recipient;
   readonly ticket: Ticket;
   readonly pauseTicket: PauseTicket;
-  /** It began while the circuit was open. */
+  /** Whether it began while the circuit was open. */
   readonly isProbe: boolean;
 }
 

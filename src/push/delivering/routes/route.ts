@@ -196,7 +196,7 @@ export class Slice {
   readonly isTrusted: boolean;
   /** Sends in flight. */
   inFlight = 0;
-  /** Those before `at` have been sent to. Those from `triedFrom` on have failed since the circuit opened. */
+  /** Places of devices. Those before `at` have been sent to; those from `triedFrom` on have failed since the circuit opened. */
   private readonly places: number[];
   private readonly triedFrom: number;
   private at = 0;

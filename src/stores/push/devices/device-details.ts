@@ -21,7 +21,7 @@ export interface RegisteredDevice extends ListedDevice {
 
 /** What is known of a device: while it is registered, and for 30 days after it was removed because of a dead token. */
 export type KnownDevice = {
-  /** Its place among all devices. */
+  /** The place of the device among all devices. */
   readonly number: number;
   readonly platform: Platform;
   readonly registeredAtMs: number;

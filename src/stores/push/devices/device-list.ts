@@ -27,7 +27,7 @@ export interface DeviceFilter {
 
 /** A device as shown to operators, without its token, which is a secret. */
 export interface ListedDevice {
-  /** Its place in the list. */
+  /** The place of the device in the list. */
   readonly number: number;
   readonly id: DeviceId;
   readonly platform: Platform;
@@ -41,7 +41,7 @@ export interface ListedDevice {
   readonly metadata: DeviceMetadata;
   /** The SDK and browser, as reported at registration. */
   readonly client: string;
-  /** Its last pause in the store, which may be over. */
+  /** The last pause of the device in the store, which may be over. */
   readonly pause: DevicePause | undefined;
 }
 
@@ -82,7 +82,7 @@ interface DeviceRange {
 /** A part of a range, in the order of registration; without `upTo`, to the end. */
 interface Piece extends DeviceRange {
   readonly upTo: number | undefined;
-  /** Those that an index gives, if the filter has one. Some may have been removed since. */
+  /** Numbers of the devices that an index gives, if the filter has one. Some may have been removed since. */
   readonly numbers: readonly number[] | undefined;
   readonly isLastOfCall: boolean;
 }

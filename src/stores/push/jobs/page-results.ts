@@ -175,7 +175,7 @@ function pagesOf(items: readonly LockedItem<PageResults>[]): readonly number[] {
   return items.map(({ item }) => item.page);
 }
 
-/** Those of the pages that this server has claimed, and that no other is claiming now. */
+/** Selects which of the pages this server has claimed, and no other is claiming now. */
 function ownPages(sql: TransactionSQL, pages: readonly number[], server: string) {
   return sql`
     SELECT number FROM publish_pages

@@ -81,7 +81,7 @@ export async function findPublishesOf(
   return { found, looked, next };
 }
 
-/** Those of the publishes that have the device on one of their pages. */
+/** Reads which of the publishes have the device on one of their pages. */
 async function publishesFor(
   { read }: Pick<Database, 'read'>,
   device: number,

@@ -143,7 +143,7 @@ export class FrameQueue {
     const { app } = connection;
     const bytes = bytesOf(frame);
     for (;;) {
-      const yielding = this.queuedBytes.whoYields(app, bytes);
+      const yielding = this.queuedBytes.ownerToEvict(app, bytes);
       if (yielding === undefined) break;
       const largest = this.largestOf(yielding) ?? connection;
       this.forget(largest);

@@ -26,7 +26,7 @@ export interface ArrivalsOptions {
  */
 export class Arrivals {
   private readonly options: ArrivalsOptions;
-  /** Those that the round in progress serves, and those for the next one. */
+  /** Callers that the round in progress serves, and those that wait for the next one. */
   private served: readonly (() => void)[] = [];
   private waiting: (() => void)[] = [];
   private unanswered = 0;

@@ -45,7 +45,7 @@ export interface SessionBusListener {
 
 export interface SessionClusterOptions {
   readonly bus: SessionBus;
-  /** Those of this loop. */
+  /** The sessions of this loop. */
   readonly sessions: LocalSessions;
   /** Whether an address has asked for too many sessions that do not exist. */
   readonly wouldRefuse: (address: PackedAddress) => boolean;
@@ -54,11 +54,11 @@ export interface SessionClusterOptions {
   readonly timers: Timers;
 }
 
-/** Another loop, as far as this one has to do with it. */
+/** Another loop: the sessions that it has, and its requests for sessions of this one. */
 interface Peer {
-  /** Its sessions. */
+  /** The sessions of the other loop. */
   readonly home: RemoteHome;
-  /** Its requests for sessions of this loop. */
+  /** The other loop's requests for sessions of this one. */
   readonly server: HomeServer;
 }
 

@@ -11,7 +11,7 @@ export interface ReceiveRequest {
   readonly key: string;
   readonly query: string;
   readonly isStream: boolean;
-  /** Its place among the requests of the page. */
+  /** The place of the request among those of the page. */
   readonly number: number | undefined;
   readonly address: PackedAddress;
 }

@@ -12,7 +12,7 @@ export interface SessionLinksOptions {
   /** The number of this loop, and of all loops. */
   readonly loop: number;
   readonly loops: number;
-  /** Those of this loop. */
+  /** The sessions of this loop. */
   readonly sessions: LocalSessions;
   /** Sends a message to another loop. Messages arrive in order. */
   readonly send: (loop: number, message: SessionLinkMessage) => void;

@@ -28,7 +28,7 @@ export type SessionQuestion =
 
 /** To the loop that has the request. */
 export type SessionAnswer =
-  /** It has the request. */
+  /** The home has received the request. */
   | { readonly answer: 'received'; readonly request: number }
   | { readonly answer: 'write'; readonly request: number; readonly lines: string }
   | { readonly answer: 'end'; readonly request: number }

@@ -68,6 +68,6 @@ export interface EndpointContext {
   readonly rates: DeviceRates;
   readonly backendRates: BackendRates;
   readonly shareRate: ShareRate;
-  /** They may change while the server runs, so they are read for each request. */
+  /** The settings of the endpoints. They may change while the server runs, so each request reads them. */
   readonly settings: () => PushEndpointSettings;
 }

@@ -26,7 +26,7 @@ export class ConnectionShare {
    */
   connectionToClose(newcomer: Connection): Connection | undefined {
     const { addressKey } = newcomer.peer;
-    const yielding = this.budget.whoYields(addressKey);
+    const yielding = this.budget.ownerToEvict(addressKey);
     if (yielding === undefined) return undefined;
     const { resting, working } = this.addresses.get(yielding) ?? NONE;
     const [longest] = resting;

@@ -50,7 +50,20 @@ const SMALL_BODY_BYTES = 1024;
 
 const UNREAD_ANSWERS = 'unread answers fill the memory reserved for them';
 
-/** Handles one request, from its head to its answer. */
+/**
+ * Handles one request, from its head to its answer. A request ends in one of these ways, and then `finish` gives back
+ * what it holds:
+ *
+ * | end | cause | answer | connection |
+ * |---|---|---|---|
+ * | `respond` | the endpoint has answered | that answer | stays open |
+ * | `refuse` | the request breaks a rule | the refusal | stays open, unless much of the body is to come |
+ * | `stopReceiving`, `checkSpeed` | the body is malformed, late or slow | a refusal, if there was no answer yet | closes |
+ * | `evict` | another sender needs the place | 503, unless the endpoint runs or has answered | closes |
+ * | `fail` | an error of the server | 500, if nothing was sent yet | stays open; closes if something was sent |
+ * | `cutOff` | answers are not read, or an eviction | none, or the one on its way is cut | closes at once |
+ * | `connectionClosed` | the client has left | none | is closed |
+ */
 export class RequestHandler implements RequestOfConnection, PooledRequest {
   private readonly context: RequestContext;
   private readonly connection: RequestConnection;
@@ -66,7 +79,7 @@ export class RequestHandler implements RequestOfConnection, PooledRequest {
   private place: Place<number> | Place<string> | undefined;
   /** Set while the request waits for the scheduler. */
   private cancelStart: (() => void) | undefined;
-  /** Its body is wanted. */
+  /** Whether the body of the request is wanted. */
   private isAdmitted = false;
   /** The endpoint has started: its work cannot be undone. */
   private isRunning = false;

@@ -34,7 +34,7 @@ export class RequestPool<Owner extends string | number> {
   /** Gives a request a place. Returns `undefined` if the pool is full and no other owner has more. */
   enter(owner: Owner, request: PooledRequest): Place<Owner> | undefined {
     for (;;) {
-      const yielding = this.requests.whoYields(owner);
+      const yielding = this.requests.ownerToEvict(owner);
       if (yielding === undefined) break;
       const newest = yielding === owner ? undefined : this.places.get(yielding)?.at(-1);
       if (newest === undefined) return undefined;
@@ -52,7 +52,7 @@ export class RequestPool<Owner extends string | number> {
   reserve(place: Place<Owner>, bytes: number): boolean {
     const { owner } = place;
     for (;;) {
-      const yielding = this.bytes.whoYields(owner, bytes);
+      const yielding = this.bytes.ownerToEvict(owner, bytes);
       if (yielding === undefined) break;
       const ofOwner = this.places.get(yielding);
       const newest = ofOwner?.findLast((one) => one.reservedBytes > 0 || one === place);

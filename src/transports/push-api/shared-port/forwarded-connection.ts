@@ -62,7 +62,7 @@ export class ForwardedConnection implements RequestConnection, Waiting {
     return true;
   }
 
-  /** Its work may be done nevertheless, as when a connection breaks. */
+  /** Answers that the server is overloaded. The endpoint may finish its work nevertheless, as when a connection breaks. */
   cutOff(): boolean {
     if (this.isClosed) return false;
     const overloaded = new PushRefusal('store', 'Server is overloaded, try again', SOON_SECONDS);

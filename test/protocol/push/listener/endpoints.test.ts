@@ -301,9 +301,9 @@ it('answers health checks while it starts, and whatever the rate of their addres
 
   expect(await ask('/healthz')).toEqual([200, 'ok\n']);
   expect(await ask('/readyz')).toEqual([503, 'not ready\n']);
-  health.readyIs(true);
+  health.setReady(true);
   expect(await ask('/readyz')).toEqual([200, 'ready\n']);
   health.stop();
-  health.readyIs(true);
+  health.setReady(true);
   expect(await ask('/readyz')).toEqual([503, 'not ready\n']);
 });

@@ -56,7 +56,7 @@ const PROBES = 4;
 
 /** While the circuit is open, one untried device is sent to at this interval, in addition to the rounds. */
 const UNTRIED_MS = 100;
-/** The same while the gateway wants to be left alone and has accepted nothing for a minute. */
+/** The interval while the gateway has asked for a pause and has accepted nothing for a minute. */
 const UNTRIED_MS_ASKED = 1_000;
 
 /** The longest pause that a gateway gets on request. */
@@ -97,7 +97,7 @@ interface Evidence {
 export class CircuitBreaker {
   private openFault: CircuitFault | undefined;
   private openedAtMs = 0;
-  /** It opened because of failures before any device was named. */
+  /** Whether it opened because of failures before any device was named. */
   private isOfConnection = false;
   private knowsTrusted = false;
   private evidence: Evidence | undefined;
@@ -135,13 +135,13 @@ export class CircuitBreaker {
     return this.openFault === undefined || this.probesLeft > 0 ? 0 : this.roundMs(nowMs);
   }
 
-  /** The same for a trusted device that was not tried since the circuit opened. */
+  /** Time until a trusted device that was not tried since the circuit opened may be sent to; 0: now. */
   untriedWaitMs(nowMs: number): number {
     const waitMs = this.waitMs(nowMs);
     return this.isOfConnection ? waitMs : Math.min(waitMs, this.untriedTurnMs(nowMs));
   }
 
-  /** The same for an untrusted device. */
+  /** Time until an untrusted device may be sent to; 0: now. */
   untrustedWaitMs(nowMs: number, doUntriedWait: boolean): number {
     if (this.openFault === undefined) return 0;
     if (this.isOfConnection) return this.waitMs(nowMs);

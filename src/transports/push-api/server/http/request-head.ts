@@ -62,7 +62,7 @@ const NAME = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/;
 
-/** These say where a request ends, or whom it is for: two of them are an attempt to be read in two ways. */
+/** Fields that may come once: they say where a request ends, or whom it is for, and two of them can be read in two ways. */
 const ONCE = new Set(['content-length', 'transfer-encoding', 'host']);
 
 /** Of these, the first counts. */

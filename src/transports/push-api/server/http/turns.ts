@@ -1,6 +1,6 @@
 /** Something that waits for its turn. */
 export interface Waiting {
-  /** Its turn has come: `take` returns true once. */
+  /** Called when its turn has come: `take` returns true once. */
   goOn(): void;
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'bun:test';
-import { roomForConnections } from './room.ts';
+import { spareConnections } from './spare-connections.ts';
 
 const GIB = 1_073_741_824;
 const given = {
@@ -11,23 +11,23 @@ const given = {
 };
 
 it('is what the lowest limit leaves', () => {
-  expect(roomForConnections(given)).toEqual({ connections: 39_000, limitedBy: 'open-files' });
-  expect(roomForConnections({ ...given, maxConnections: 5_000 })).toEqual({
+  expect(spareConnections(given)).toEqual({ connections: 39_000, limitedBy: 'open-files' });
+  expect(spareConnections({ ...given, maxConnections: 5_000 })).toEqual({
     connections: 4_000,
     limitedBy: 'setting',
   });
   // Half of the free memory, at 8 KiB each.
-  expect(roomForConnections({ ...given, availableBytes: GIB / 64 })).toEqual({
+  expect(spareConnections({ ...given, availableBytes: GIB / 64 })).toEqual({
     connections: 1_024,
     limitedBy: 'memory',
   });
-  expect(roomForConnections({ ...given, filesAllow: undefined })).toMatchObject({
+  expect(spareConnections({ ...given, filesAllow: undefined })).toMatchObject({
     limitedBy: 'memory',
   });
 });
 
 it('is never negative', () => {
-  expect(roomForConnections({ ...given, connections: 50_000 })).toEqual({
+  expect(spareConnections({ ...given, connections: 50_000 })).toEqual({
     connections: 0,
     limitedBy: 'open-files',
   });

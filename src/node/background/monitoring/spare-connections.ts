@@ -1,4 +1,4 @@
-import type { ConnectionRoom } from '../../../admin/monitoring/monitoring.ts';
+import type { SpareConnections } from '../../../admin/monitoring/monitoring.ts';
 
 /** Memory per idle connection, in the process and in the kernel, rounded up. */
 const CONNECTION_BYTES = 8 * 1024;
@@ -6,7 +6,7 @@ const CONNECTION_BYTES = 8 * 1024;
 /** The share of free memory for idle connections. The rest is for their traffic. */
 const SHARE = 0.5;
 
-export interface RoomGiven {
+export interface SpareGiven {
   readonly connections: number;
   /** `channels.maxConnections`; 0: no limit. */
   readonly maxConnections: number;
@@ -19,18 +19,18 @@ export interface RoomGiven {
 }
 
 /** Returns how many more connections fit, and which limit applies. */
-export function roomForConnections(given: RoomGiven): ConnectionRoom {
+export function spareConnections(given: SpareGiven): SpareConnections {
   const { connections, maxConnections, memoryAllows, filesAllow, availableBytes } = given;
-  const rooms: ConnectionRoom[] = [
+  const byLimit: SpareConnections[] = [
     { connections: Math.floor((availableBytes * SHARE) / CONNECTION_BYTES), limitedBy: 'memory' },
     { connections: memoryAllows - connections, limitedBy: 'memory' },
   ];
   if (filesAllow !== undefined) {
-    rooms.push({ connections: filesAllow - connections, limitedBy: 'open-files' });
+    byLimit.push({ connections: filesAllow - connections, limitedBy: 'open-files' });
   }
   if (maxConnections > 0) {
-    rooms.push({ connections: maxConnections - connections, limitedBy: 'setting' });
+    byLimit.push({ connections: maxConnections - connections, limitedBy: 'setting' });
   }
-  const least = rooms.reduce((a, b) => (b.connections <= a.connections ? b : a));
+  const least = byLimit.reduce((a, b) => (b.connections <= a.connections ? b : a));
   return { ...least, connections: Math.max(0, least.connections) };
 }
