@@ -1,3 +1,4 @@
+import type { WebhookEvent } from './lifecycle/webhook-event.ts';
 import type { Tap } from './watching/tap.ts';
 
 /** A key with its secret, for signatures of a backend. An app may have several, so that keys can be rotated. */
@@ -26,7 +27,7 @@ export interface AppLimits {
 /** A URL that receives the app's webhook events. */
 export interface AppWebhook {
   readonly url: string;
-  readonly events: readonly string[];
+  readonly events: readonly WebhookEvent['name'][];
   readonly batching: boolean;
 }
 

@@ -103,7 +103,7 @@ describe('a client event', () => {
 
   it('is refused with 4301 while the engine fails, and reported to no webhook', async () => {
     const hub = hubWith();
-    const events = ['client_event'];
+    const events = ['client_event'] as const;
     const webhooks = [{ url: 'http://localhost/', events, batching: true }];
     const session = speakerIn('private-x', 'joined', appWith({ webhooks }));
     hub.memory.publish = () => Promise.reject(new Error('no answer')) as never;

@@ -1,9 +1,10 @@
+import type { Platform } from '../push/model/device.ts';
 import type { Arrival } from './notification-server.ts';
 import type { PostedMessage } from './web/fake-web-push.ts';
 
 /** A notification that arrived, in the same form for all fake gateways. */
 export interface Received {
-  readonly gateway: 'apns' | 'fcm' | 'web';
+  readonly gateway: Platform;
   /** Milliseconds since 1970. */
   readonly atMs: number;
   /** The token of the device, or the endpoint of the browser. */

@@ -1,14 +1,14 @@
+import { type Platform, platforms } from '../push/model/device.ts';
 import { isGiven, isJsonObject, type JsonObject } from '../runtime/json-object.ts';
 import { fcmRefusal } from './fcm/fake-fcm.ts';
-import type { Received } from './received.ts';
 import type { Act } from './script.ts';
 
 /** A fault or a latency to script at one of the gateways. */
 export type ScriptRequest =
-  | { readonly what: 'latency'; readonly gateway: Received['gateway']; readonly latencyMs: number }
+  | { readonly what: 'latency'; readonly gateway: Platform; readonly latencyMs: number }
   | {
       readonly what: 'act';
-      readonly gateway: Received['gateway'];
+      readonly gateway: Platform;
       /** The token of a device or the endpoint of a browser; `undefined`: the next requests. */
       readonly to: string | undefined;
       /** By default without end for one device, otherwise once. */
@@ -16,7 +16,6 @@ export type ScriptRequest =
       readonly act: Act;
     };
 
-const GATEWAYS: readonly Received['gateway'][] = ['apns', 'fcm', 'web'];
 const ACTS = ['answer', 'hang', 'turn-away', 'reset', 'cut', 'go-away'] as const;
 const NAMES: readonly string[] = [
   'gateway',
@@ -37,8 +36,8 @@ const TIMES_MAX = 1_000_000;
 export function readScriptRequest(given: JsonObject): ScriptRequest | string {
   const unknown = Object.keys(given).find((name) => !NAMES.includes(name));
   if (unknown !== undefined) return `unknown field "${unknown}"; known fields: ${NAMES.join(', ')}`;
-  const gateway = GATEWAYS.find((name) => name === given['gateway']);
-  if (gateway === undefined) return `gateway must be one of ${GATEWAYS.join(', ')}`;
+  const gateway = platforms.find((name) => name === given['gateway']);
+  if (gateway === undefined) return `gateway must be one of ${platforms.join(', ')}`;
   const { latencyMs, to, times } = given;
   if (isGiven(latencyMs)) {
     return isWhole(latencyMs, 0, LATENCY_MS_MAX)
@@ -60,14 +59,14 @@ export function readScriptRequest(given: JsonObject): ScriptRequest | string {
   };
 }
 
-function readAct(given: JsonObject, gateway: Received['gateway']): Act | string {
+function readAct(given: JsonObject, gateway: Platform): Act | string {
   const name = given['act'] ?? 'answer';
   const act = ACTS.find((one) => one === name);
   if (act === undefined) return `act must be one of ${ACTS.join(', ')}`;
   return act === 'answer' ? readAnswer(given, gateway) : { act };
 }
 
-function readAnswer(given: JsonObject, gateway: Received['gateway']): Act | string {
+function readAnswer(given: JsonObject, gateway: Platform): Act | string {
   const { status, error, headers = {}, body } = given;
   if (!isWhole(status, 200, 599)) return 'status must be a number from 200 to 599';
   if (!isFields(headers))
@@ -94,7 +93,7 @@ function textOf(body: unknown): string | undefined {
 
 /** An error in the form of each gateway. */
 function answerWith(
-  gateway: Received['gateway'],
+  gateway: Platform,
   status: number,
   error: string,
   fields: Readonly<Record<string, string>>,

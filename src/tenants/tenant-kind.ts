@@ -1,9 +1,11 @@
 import type { z } from 'zod';
 import type { App } from '../channels/app.ts';
+import type { WebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import { formatProblem, problemsOf, wording } from '../config/file/problems.ts';
 import type { Config, InstanceSettings } from '../config/schema.ts';
 import { appSettings } from '../config/settings/channels-settings.ts';
 import { instanceSettings } from '../config/settings/push-settings.ts';
+import type { BeamsEventType } from '../push/model/instance.ts';
 import type { StoredApp } from '../stores/tenants/app-store.ts';
 import type { StoredInstance } from '../stores/tenants/instance-store.ts';
 
@@ -26,10 +28,29 @@ export interface TenantKind<Stored extends StoredTenant, Settings extends { read
   readonly isConfigured: string;
 }
 
+/** The settings of tenants with webhooks. */
+type WithWebhooks = z.ZodType<{ webhooks: { events: string[] }[] }>;
+
+/** The types of events that a webhook of these settings can ask for. */
+type Offered<Schema extends WithWebhooks> = z.output<Schema>['webhooks'][number]['events'][number];
+
+/** What only one of the two types has. */
+type Differing<One, Other> = Exclude<One, Other> | Exclude<Other, One>;
+
+/**
+ * A schema whose webhooks can ask for exactly these types of events. Any other schema does not compile, and the
+ * compiler names the types that differ: without this, a webhook could never ask for a type that only the core knows.
+ */
+type Offering<Schema extends WithWebhooks, Types> = [Differing<Offered<Schema>, Types>] extends [
+  never,
+]
+  ? Schema
+  : Differing<Offered<Schema>, Types>;
+
 export const appKind: TenantKind<StoredApp, App> = {
   noun: 'app',
   setting: 'channels.apps',
-  schema: appSettings,
+  schema: appSettings satisfies Offering<typeof appSettings, WebhookEvent['name']>,
   configured: ({ channels }) => channels.apps ?? [],
   identifiers: ({ id, keys }) => [`id ${id}`, ...keys.map(({ key }) => `key ${key}`)],
   isConfigured: 'the configuration has an app with its id or key',
@@ -38,7 +59,7 @@ export const appKind: TenantKind<StoredApp, App> = {
 export const instanceKind: TenantKind<StoredInstance, InstanceSettings> = {
   noun: 'instance',
   setting: 'push.instances',
-  schema: instanceSettings,
+  schema: instanceSettings satisfies Offering<typeof instanceSettings, BeamsEventType>,
   configured: ({ push }) => push.instances ?? [],
   identifiers: ({ id }) => [id],
   isConfigured: 'the configuration has an instance with its id',

@@ -27,7 +27,7 @@ const EVERY_EVENT = [
   'member_removed',
   'cache_miss',
   'subscription_count',
-];
+] as const;
 
 const app: App = {
   ...appWith({ presenceMembers: 3 }),

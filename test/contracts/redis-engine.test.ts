@@ -11,7 +11,7 @@ import { appWith, channel } from './values.ts';
 
 /** More than one statement holds. */
 const MEMBERS = 70;
-const ENDS = ['member_removed', 'channel_vacated'];
+const ENDS = ['member_removed', 'channel_vacated'] as const;
 
 let redis: OwnRedis;
 let other: OwnRedis;

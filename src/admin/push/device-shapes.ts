@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { platforms } from '../../push/model/device.ts';
 import { isInterest } from '../../push/model/interest.ts';
 import { readUserId } from '../../push/model/user-id.ts';
 import type { DeviceFilter, ListedDevice } from '../../stores/push/devices/device-list.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 import type { Rights } from '../rights.ts';
 
-export const devicePlatform = z.enum(['apns', 'fcm', 'web']);
+export const devicePlatform = z.enum(platforms);
 
 const time = z.iso.datetime({
   offset: true,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { InstanceSettings } from '../../config/schema.ts';
 import { instanceSettings } from '../../config/settings/push-settings.ts';
 import { adviceOn } from '../../push/explain/advice.ts';
-import type { Platform } from '../../push/model/device.ts';
+import { type Platform, platforms } from '../../push/model/device.ts';
 import { checked } from '../../tenants/checked.ts';
 import { merged } from '../../tenants/merged.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
@@ -15,10 +15,8 @@ import { onTenant } from '../tenant-shapes.ts';
 /** Pauses of one gateway that are shown: devices of browsers name any number of push services. */
 const PAUSES_MAX = 20;
 
-const PLATFORMS = ['apns', 'fcm', 'web'] as const;
-
 /** The platform whose devices a gateway reaches. */
-export const gatewayPlatform = z.enum(PLATFORMS);
+export const gatewayPlatform = z.enum(platforms);
 
 const moment = z.int().min(0).nullable();
 
@@ -98,7 +96,7 @@ export const gatewayOperations: readonly Operation[] = [
       const known = await monitoring.gateways(instance.id);
       return {
         servers: known.servers,
-        gateways: PLATFORMS.map((platform) => {
+        gateways: platforms.map((platform) => {
           const pauses = known.pauses.filter((one) => one.platform === platform);
           return {
             platform,

@@ -27,7 +27,7 @@ const ALL: readonly WebhookEvent['name'][] = [
   'subscription_count',
 ];
 
-function webhook(events: readonly string[] = ALL): AppWebhook {
+function webhook(events: AppWebhook['events'] = ALL): AppWebhook {
   return { url: 'https://backend.example.com/', events, batching: true };
 }
 

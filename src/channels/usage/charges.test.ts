@@ -98,7 +98,7 @@ describe('one message is counted', () => {
   });
 
   it('for each webhook event, however many endpoints want it', () => {
-    const endpoint = { events: ['channel_occupied'], batching: true };
+    const endpoint = { events: ['channel_occupied'] as const, batching: true };
     const { session, charges } = stage({
       webhooks: [
         { ...endpoint, url: 'http://a/' },

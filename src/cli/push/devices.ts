@@ -4,6 +4,7 @@ import {
   type ShownDevice,
   showDevice,
 } from '../../admin/push/device-shapes.ts';
+import { platforms } from '../../push/model/device.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import { type DeviceFilter, DeviceList } from '../../stores/push/devices/device-list.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';
@@ -29,12 +30,10 @@ interface Call extends Invocation {
   readonly instance: number;
 }
 
-const PLATFORMS = ['apns', 'fcm', 'web'] as const;
-
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 const FILTER_OPTIONS: readonly Option[] = [
-  { name: 'platform', value: 'PLATFORM', help: `Only devices of ${PLATFORMS.join(', ')}.` },
+  { name: 'platform', value: 'PLATFORM', help: `Only devices of ${platforms.join(', ')}.` },
   { name: 'never-accepted', help: 'Only devices whose token no gateway has ever accepted.' },
   {
     name: 'older-than',
@@ -159,7 +158,7 @@ function filterOf(given: Arguments): DeviceFilter {
     return age === undefined ? undefined : nowMs - ageMs(option, age);
   };
   return {
-    platform: choiceOf(given, { option: 'platform', values: PLATFORMS }),
+    platform: choiceOf(given, { option: 'platform', values: platforms }),
     neverAccepted: given.has('never-accepted'),
     registeredBeforeMs: timeBefore('older-than'),
     seenBeforeMs: timeBefore('not-seen-for'),

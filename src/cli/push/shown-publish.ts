@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { adviceOn } from '../../push/explain/advice.ts';
+import { platforms } from '../../push/model/device.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import { countOf } from '../invocation.ts';
 
@@ -40,9 +41,7 @@ export const publishStatus = z.object({
   rule: z.object({ app: text, channel: text, event: text }).optional(),
   delivered: count,
   opened: count,
-  reasons: z.array(
-    z.object({ platform: z.enum(['apns', 'fcm', 'web']), reason: text, devices: count }),
-  ),
+  reasons: z.array(z.object({ platform: z.enum(platforms), reason: text, devices: count })),
 });
 
 /** A publish and one device, as the push API describes them. */
@@ -58,7 +57,7 @@ export const deviceTimeline = z.object({
 export const publishPauses = z.object({
   pauses: z.array(
     z.object({
-      platform: z.enum(['apns', 'fcm', 'web']),
+      platform: z.enum(platforms),
       origin: text.nullable(),
       reason: text,
       words: text,

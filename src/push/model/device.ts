@@ -1,10 +1,10 @@
 import type { Branded } from '../../runtime/branded.ts';
 import type { DevicePause } from './device-pause.ts';
 
-/** The platform by which a device is reached. */
-export type Platform = 'apns' | 'fcm' | 'web';
+export const platforms = ['apns', 'fcm', 'web'] as const;
 
-export const platforms: readonly Platform[] = ['apns', 'fcm', 'web'];
+/** The platform by which a device is reached. */
+export type Platform = (typeof platforms)[number];
 
 /** One device, for example `web-0b8e7c9c-…`. It is a secret: it authorises changes of the device. */
 export type DeviceId = Branded<'DeviceId'>;

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { Field, TextField } from '../../parts/controls.tsx';
+import { type Platform, platforms } from '../publishes/words.ts';
 import {
   draft,
   namesOf,
-  platforms,
   type TextName,
   textOf,
   withNames,
@@ -11,6 +11,12 @@ import {
   withText,
 } from './draft.ts';
 import { LiveFields } from './live-fields.tsx';
+
+const words: Readonly<Record<Platform, string>> = {
+  apns: 'iPhone',
+  fcm: 'Android',
+  web: 'Browser',
+};
 
 const texts: readonly {
   readonly name: TextName;
@@ -30,7 +36,7 @@ export function DraftForm() {
     <>
       <Target />
       <fieldset class="kinds" aria-label="Platforms">
-        {platforms.map(({ platform, word }) => (
+        {platforms.map((platform) => (
           <label key={platform} class="check">
             <input
               type="checkbox"
@@ -39,7 +45,7 @@ export function DraftForm() {
                 draft.value = withPlatform(draft.value, platform, checked);
               }}
             />
-            {word}
+            {words[platform]}
           </label>
         ))}
       </fieldset>

@@ -1,13 +1,6 @@
 import { signal } from '@preact/signals';
 import { isObject, type JsonObject as Json } from '../../parts/json/json.ts';
-
-export const platforms = [
-  { platform: 'apns', word: 'iPhone' },
-  { platform: 'fcm', word: 'Android' },
-  { platform: 'web', word: 'Browser' },
-] as const;
-
-export type Platform = (typeof platforms)[number]['platform'];
+import { type Platform, platforms } from '../publishes/words.ts';
 
 /** The place of each text of the form in the payload of each platform. */
 const places: Readonly<Record<string, Partial<Record<string, readonly string[]>>>> = {
@@ -29,7 +22,7 @@ const places: Readonly<Record<string, Partial<Record<string, readonly string[]>>
 export const draft = signal<Json>({
   interests: ['hello'],
   ...Object.fromEntries(
-    ['apns', 'fcm', 'web'].map((platform) => [
+    platforms.map((platform) => [
       platform,
       payloadOf({ title: 'Hello', body: 'It works' }, platform),
     ]),
@@ -40,7 +33,7 @@ export type TextName = 'title' | 'body' | 'link' | 'image';
 
 /** A text of the payload for one platform, or of the first that has it. */
 export function textOf(body: Json, name: TextName, platform?: Platform): string {
-  const among = platform === undefined ? platforms.map((each) => each.platform) : [platform];
+  const among = platform === undefined ? platforms : [platform];
   for (const each of among) {
     const found = read(body[each], places[name]?.[each] ?? ['']);
     if (typeof found === 'string') return found;
@@ -54,7 +47,7 @@ export function textOf(body: Json, name: TextName, platform?: Platform): string 
 /** The body with a text in the payloads of all its platforms. An empty one leaves. */
 export function withText(body: Json, name: TextName, text: string): Json {
   const changed = { ...body };
-  for (const { platform } of platforms) {
+  for (const platform of platforms) {
     const place = places[name]?.[platform];
     if (place !== undefined && changed[platform] !== undefined) {
       changed[platform] = written(changed[platform], place, text);

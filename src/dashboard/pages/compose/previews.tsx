@@ -3,7 +3,8 @@ import { Card } from '../../parts/card.tsx';
 import { Code } from '../../parts/code.tsx';
 import { count } from '../../parts/formats.ts';
 import { parsedJson } from '../../parts/json/json.ts';
-import { type Platform, platforms, textOf } from './draft.ts';
+import { type Platform, platforms } from '../publishes/words.ts';
+import { textOf } from './draft.ts';
 
 export type Preview = Answer<'POST /instances/{id}/previews'>;
 type Request = Preview['requests'][number];
@@ -22,7 +23,7 @@ export function Previews({
   readonly body: Readonly<Record<string, unknown>>;
   readonly preview: Preview | undefined;
 }) {
-  const shown = platforms.filter(({ platform }) => body[platform] !== undefined);
+  const shown = platforms.filter((platform) => body[platform] !== undefined);
   return (
     <Card
       title="What they see"
@@ -31,7 +32,7 @@ export function Previews({
       <div class="inside stack">
         {shown.length === 0 && <p class="muted">No platform is chosen.</p>}
         <div class="looks">
-          {shown.map(({ platform }) => (
+          {shown.map((platform) => (
             <figure key={platform} class={`look ${platform}`}>
               <figcaption>{looks[platform]}</figcaption>
               <div class="bubble">

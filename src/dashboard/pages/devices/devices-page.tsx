@@ -7,12 +7,11 @@ import { PageHead } from '../../parts/page-head.tsx';
 import { useList } from '../../parts/use-pages.ts';
 import { address, go, inInstance, pathTo, setQuery } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
-import { platformNames } from '../publishes/words.ts';
+import { platformNames, platforms } from '../publishes/words.ts';
 import { DeviceTable } from './device-table.tsx';
 import { UnreachedPage } from './unreached.tsx';
 
 const fields = ['user', 'interest', 'id'] as const;
-const platforms = ['apns', 'fcm', 'web'] as const;
 const states = ['paused'] as const;
 const WHOLE_ID = /^(apns|fcm|web)-[\da-f-]{36}$/i;
 /** The shortest prefix of an id that the server accepts. */

@@ -4,11 +4,9 @@ import { Card } from '../../parts/card.tsx';
 import { Button } from '../../parts/controls.tsx';
 import { count } from '../../parts/formats.ts';
 import { Table } from '../../parts/table-head.tsx';
-import { lost, platformNames, sumOf, waiting } from './words.ts';
+import { lost, platformNames, platforms, sumOf, waiting } from './words.ts';
 
 type Details = Answer<'GET /instances/{id}/publishes/{publish}'>;
-
-const platforms = ['apns', 'fcm', 'web'] as const;
 
 /** How far the devices of a publish got, as text and bars, with a table of all counts behind a button. */
 export function Funnel({ publish }: { readonly publish: Details }) {

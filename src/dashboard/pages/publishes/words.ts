@@ -48,4 +48,11 @@ export function targetWords({ kind, count, names }: Publish['target']): string {
   return kind === 'users' ? `${names.length === 1 ? 'user' : 'users'} ${shown}` : shown;
 }
 
-export const platformNames = { apns: 'Apple', fcm: 'Android', web: 'browsers' } as const;
+export const platforms = ['apns', 'fcm', 'web'] as const;
+export type Platform = (typeof platforms)[number];
+
+export const platformNames = {
+  apns: 'Apple',
+  fcm: 'Android',
+  web: 'browsers',
+} as const satisfies Record<Platform, string>;

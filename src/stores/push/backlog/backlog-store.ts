@@ -6,7 +6,7 @@ import type {
   WaitingPublishes,
   WaitingQuery,
 } from '../../../push/backlog-store.ts';
-import { platforms } from '../../../push/model/device.ts';
+import { type Platform, platforms } from '../../../push/model/device.ts';
 import type { PublishState } from '../../../push/model/publish.ts';
 import type { Database } from '../../database/database.ts';
 import type { BigInteger } from '../../database/rows.ts';
@@ -85,6 +85,6 @@ function waitingPublish(
     : [{ number: Number(number), bytes: Number(body_bytes), platform }];
 }
 
-function waitingOn({ onPages, retrying }: WaitingDevices, platform: 'apns' | 'fcm' | 'web') {
+function waitingOn({ onPages, retrying }: WaitingDevices, platform: Platform) {
   return onPages[platform] + retrying[platform];
 }
