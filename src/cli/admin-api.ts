@@ -1,7 +1,7 @@
 import { isObject } from '../config/settings/plain-json.ts';
 import { printable } from '../runtime/logging/printable.ts';
-import { redactedUrl } from '../runtime/logging/redact.ts';
-import type { ServerAddress } from './server-address.ts';
+import { PROXY_HOST } from './own-address.ts';
+import { type ServerAddress, shownAddress } from './server-address.ts';
 import { openServer, parsed, RESPONSE_TIMEOUT_MS, requestServer } from './server-request.ts';
 
 const PASSWORD_HINT =
@@ -17,11 +17,15 @@ export class AdminApi {
   private readonly address: ServerAddress;
   /** The URL without secrets. */
   readonly shown: string;
+  /** The URL by which a browser reaches it, without secrets. */
+  readonly browserUrl: string;
   private readonly password: string | undefined;
 
   constructor(address: ServerAddress, password: string | undefined) {
     this.address = address;
-    this.shown = redactedUrl(address.url);
+    this.shown = shownAddress(address);
+    this.browserUrl =
+      address.unix === undefined ? this.shown.replace(/\/$/, '') : `https://${PROXY_HOST}`;
     this.password = password;
   }
 
@@ -35,6 +39,7 @@ export class AdminApi {
       method,
       headers: { 'content-type': 'application/json', ...this.credentials() },
       ...(sent === undefined ? {} : { body: JSON.stringify(sent) }),
+      ...this.socket(),
       shown: this.shown,
       hint: this.address.hint,
     });
@@ -51,6 +56,7 @@ export class AdminApi {
     const timer = setTimeout(() => late.abort(), RESPONSE_TIMEOUT_MS);
     const response = await openServer(`${this.address.url}/api/v1${path}`, {
       headers: this.credentials(),
+      ...this.socket(),
       signal: AbortSignal.any([signal, late.signal]),
       shown: this.shown,
       hint: this.address.hint,
@@ -59,6 +65,11 @@ export class AdminApi {
     if (response.ok && response.body !== null && type === 'text/event-stream') return response.body;
     const text = await response.text();
     throw this.refused(response.status, text, parsed(text));
+  }
+
+  private socket(): { readonly unix?: string } {
+    const { unix } = this.address;
+    return unix === undefined ? {} : { unix };
   }
 
   private credentials(): Readonly<Record<string, string>> {

@@ -11,6 +11,6 @@ export const adminLink = serverCommand(async (call) => {
   if (typeof token !== 'string') {
     throw new Error(`${call.api.shown} has no dashboard (${status})`);
   }
-  const link = `${call.api.shown.replace(/\/$/, '')}/dashboard#token=${token}`;
+  const link = `${call.api.browserUrl}/dashboard#token=${token}`;
   return printResult(call, { json: { link }, text: link });
 });

@@ -6,6 +6,7 @@ import {
 import type { UsableConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { isLoopback } from '../runtime/ip-address.ts';
+import { socketPath } from '../runtime/listen-host.ts';
 import { AdminApi } from './admin-api.ts';
 import { fail, type Invocation, printResult } from './invocation.ts';
 import { noOperand } from './options.ts';
@@ -40,14 +41,18 @@ export async function adminPassword(invocation: Invocation): Promise<ExitCode> {
  * has it sent elsewhere must name the address.
  */
 export function ownAdminApi({ config, source }: UsableConfig): AdminApi {
-  const url = ownAddress({ ...config.admin, tls: false });
+  const address = { ...config.admin, tls: false };
   const host = ownHost(config.admin.host);
-  if (config.admin.password === null && host.toLowerCase() !== 'localhost' && !isLoopback(host)) {
+  if (config.admin.password === null && !isOnThisMachine(host)) {
     throw new Error(
-      `the password in ${adminPasswordFile(config.store.url)} is sent to this machine only, and admin.host is ${host}. If that is your server, give --url ${url}`,
+      `the password in ${adminPasswordFile(config.store.url)} is sent to this machine only, and admin.host is ${host}. If that is your server, give --url ${ownAddress(address)}`,
     );
   }
-  return new AdminApi(configuredAddress(url, 'admin', source), ownAdminPassword(config));
+  return new AdminApi(configuredAddress(address, 'admin', source), ownAdminPassword(config));
+}
+
+function isOnThisMachine(host: string): boolean {
+  return socketPath(host) !== undefined || host.toLowerCase() === 'localhost' || isLoopback(host);
 }
 
 /** The password of the server that this configuration describes; `undefined` if it has none yet. */

@@ -14,6 +14,7 @@ import {
   pathPrefix,
   port,
   SECONDS_MAX,
+  senderRange,
   text,
   textThat,
   wholeNumber,
@@ -36,8 +37,8 @@ const admin = z
     proxy: z
       .strictObject({
         trust: oneOrMore(
-          addressRange(''),
-          'Addresses and CIDR ranges of the proxy. The headers of others are ignored.',
+          senderRange(''),
+          'Addresses and CIDR ranges of the proxy; `unix` if `admin.host` is a Unix socket: then every program that may write to it can name users. The headers of others are ignored.',
         ),
         userHeader: headerName.describe('The header that names the user, such as `Remote-User`.'),
         groupsHeader: headerName
@@ -266,7 +267,7 @@ export const configSchema = z.strictObject({
     .array(addressRange(''))
     .default([])
     .describe(
-      'Addresses and CIDR ranges of proxies in front of this server. Their `X-Forwarded-For` or `Forwarded` header names the client, for limits by address and for the log. What they say of HTTPS counts for the cookie of the dashboard.',
+      'Addresses and CIDR ranges of proxies in front of this server. Their `X-Forwarded-For` or `Forwarded` header names the client, for limits by address and for the log. Whoever connects to a Unix socket is always one. What they say of HTTPS counts for the cookie of the dashboard.',
     ),
   memoryBytes: wholeNumber(
     { min: 0, max: Number.MAX_SAFE_INTEGER },

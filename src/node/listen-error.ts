@@ -1,5 +1,5 @@
 import { errorCode } from '../runtime/error-code.ts';
-import { urlHost } from '../runtime/listen-host.ts';
+import { listenPlace, socketPath } from '../runtime/listen-host.ts';
 import { StartFailed } from './start-failed.ts';
 
 interface ListenPlace {
@@ -15,15 +15,17 @@ const FAULTS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'is not an address of this machine',
 };
 
+const SOCKET_FAULTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use by another program',
+  EACCES: 'is not allowed: the user of this server needs write permission for its directory',
+  ENOENT: 'cannot be made: its directory does not exist',
+  ENOTDIR: 'cannot be made: its directory does not exist',
+};
+
 /** Explains why a listener could not be opened, in one line that names the setting. */
-export function listenError(
-  error: unknown,
-  setting: string,
-  { host, port, names }: ListenPlace,
-): StartFailed {
-  const code = errorCode(error);
-  const where = `${urlHost(host)}:${port} (${names ?? `${setting}.host, ${setting}.port`})`;
+export function listenError(error: unknown, setting: string, place: ListenPlace): StartFailed {
+  const faults = socketPath(place.host) === undefined ? FAULTS : SOCKET_FAULTS;
   const unknown = `cannot be opened: ${error instanceof Error ? error.message : error}`;
-  const why = `${where} ${FAULTS[String(code)] ?? unknown}`;
+  const why = `${listenPlace(setting, place)} ${faults[String(errorCode(error))] ?? unknown}`;
   return new StartFailed({ exitCode: 1, message: why }, { cause: error });
 }

@@ -1,4 +1,4 @@
-import { urlHost } from '../runtime/listen-host.ts';
+import { listenPlace } from '../runtime/listen-host.ts';
 import { listenError } from './listen-error.ts';
 import { StartFailed } from './start-failed.ts';
 
@@ -76,10 +76,9 @@ interface Taken {
 
 async function inUse(setting: string, { address, name, error }: Taken): Promise<StartFailed> {
   const id = await processThatHas(name);
-  const where = `${urlHost(address.host)}:${address.port} (${setting}.host, ${setting}.port)`;
   const who = id === undefined ? 'another Fanfare server' : `Fanfare, process ${id}`;
   return new StartFailed(
-    { exitCode: 1, message: `${where} is in use by ${who}` },
+    { exitCode: 1, message: `${listenPlace(setting, address)} is in use by ${who}` },
     { cause: error },
   );
 }

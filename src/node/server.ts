@@ -1,11 +1,13 @@
 import type { App } from '../channels/app.ts';
 import type { Config } from '../config/schema.ts';
+import { hasTls } from '../config/settings/has-tls.ts';
 import { hasOwnStore } from '../config/settings/own-store.ts';
 import { LogThread } from '../observability/log-thread.ts';
 import { openLog } from '../observability/open-log.ts';
 import type { PushInstance } from '../push/model/instance.ts';
 import type { Certificate } from '../runtime/certificate.ts';
 import { messageOf } from '../runtime/error-code.ts';
+import { socketPath } from '../runtime/listen-host.ts';
 import type { Log } from '../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../runtime/system-timers.ts';
 import { BackgroundThread } from './background/background-thread.ts';
@@ -190,6 +192,7 @@ function refuseUnsupported(config: Config): void {
     const message = `realtime.threads: only Linux shares a port among several threads; set "auto" or 1, not ${threads}`;
     throw new StartFailed({ exitCode: 2, message });
   }
+  refuseUnixSockets(config);
   if (hasOwnStore(config) && config.tls.acme !== null) {
     const message =
       'tls.acme: several servers share a certificate in their store: set store.url to postgres://…';
@@ -200,6 +203,23 @@ function refuseUnsupported(config: Config): void {
   if (hasOwnStore(config) && (hasStored || instances.length > 0)) {
     const message =
       'engine.type: "redis" is for several servers, which need one store: set store.url to postgres://…; or, without push, list all apps in channels.apps and set push.instances to []';
+    throw new StartFailed({ exitCode: 2, message });
+  }
+}
+
+/** Refuses what a listener on a Unix socket does not have. */
+function refuseUnixSockets(config: Config): void {
+  const { channels, push, realtime } = config;
+  const onSocket = Object.entries({ channels, push }).find(
+    ([, { host }]) => socketPath(host) !== undefined,
+  );
+  if (onSocket !== undefined && hasTls(config)) {
+    const message = `tls: ${onSocket[0]}.host is a Unix socket, which has no TLS: leave TLS to the proxy, or listen on an address`;
+    throw new StartFailed({ exitCode: 2, message });
+  }
+  const { threads } = realtime;
+  if (socketPath(channels.host) !== undefined && threads !== 'auto' && threads > 1) {
+    const message = `realtime.threads: channels.host is a Unix socket, which threads cannot share; set "auto" or 1, not ${threads}`;
     throw new StartFailed({ exitCode: 2, message });
   }
 }

@@ -78,10 +78,24 @@ describe('the client behind a proxy', () => {
 
   it('is the sender if no proxy is trusted', () => {
     const none = new TrustedProxies([]);
-    expect(none.isEmpty).toBe(true);
     expect(none.clientOf('10.0.0.1', { xForwardedFor: '1.2.3.4', forwarded: undefined })).toBe(
       '10.0.0.1',
     );
+  });
+
+  it('is what the peer of a Unix socket says, who stands for itself if it says nothing', () => {
+    const ofListeners = TrustedProxies.ofListeners([]);
+    const clientOf = (peer: string, xForwardedFor?: string) =>
+      ofListeners.clientOf(peer, { xForwardedFor, forwarded: undefined });
+    expect(clientOf('unix', '1.2.3.4')).toBe('1.2.3.4');
+    expect(clientOf('unix')).toBe('unix');
+    // Nobody can claim to be one, and an unknown peer is none.
+    expect(clientOf('unix', 'unix')).toBe('unix');
+    expect(clientOf('', '1.2.3.4')).toBe('');
+    expect(clientOf('10.0.0.1', 'unix')).toBe('10.0.0.1');
+    // Proxies that may name users are listed one by one.
+    expect(new TrustedProxies(['10.0.0.1']).trusts('unix')).toBe(false);
+    expect(new TrustedProxies(['unix']).trusts('unix')).toBe(true);
   });
 
   it('is found in any header without an error, in linear time', () => {

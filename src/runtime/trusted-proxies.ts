@@ -7,6 +7,7 @@ import {
   unmapped,
   unmappedRange,
 } from './ip-address.ts';
+import { UNIX_PEER } from './listen-host.ts';
 
 /** The two headers in which a proxy may name the client; `undefined` if the request has none. */
 export interface ForwardingHeaders {
@@ -30,35 +31,46 @@ const HOPS_MAX = 32;
  */
 export class TrustedProxies {
   private readonly ranges: readonly AddressRange[];
+  private readonly trustsUnix: boolean;
 
-  /** `ranges`: addresses and CIDR ranges, as in the setting `trustedProxies`. Throws on anything else. */
+  /**
+   * `ranges`: addresses and CIDR ranges, as in the setting `trustedProxies`, or `unix` for the peers of Unix sockets.
+   * Throws on anything else.
+   */
   constructor(ranges: readonly string[]) {
-    this.ranges = ranges.map((text) => {
-      const range = parseRange(text);
-      if (range === undefined) throw new Error(`${text} is neither an IP address nor a CIDR range`);
-      return unmappedRange(range);
-    });
+    this.trustsUnix = ranges.includes(UNIX_PEER);
+    this.ranges = ranges
+      .filter((text) => text !== UNIX_PEER)
+      .map((text) => {
+        const range = parseRange(text);
+        if (range === undefined) {
+          throw new Error(`${text} is neither an IP address nor a CIDR range`);
+        }
+        return unmappedRange(range);
+      });
   }
 
-  /** No proxy is trusted, so headers need not be read. */
-  get isEmpty(): boolean {
-    return this.ranges.length === 0;
+  /** The proxies in front of a listener. Only programs of this machine that may write to a Unix socket reach it, so each is trusted. */
+  static ofListeners(ranges: readonly string[]): TrustedProxies {
+    return new TrustedProxies([...ranges, UNIX_PEER]);
   }
 
   trusts(address: string): boolean {
+    if (address === UNIX_PEER) return this.trustsUnix;
+    if (this.ranges.length === 0) return false;
     const bytes = parseAddress(address);
     return bytes !== undefined && this.ranges.some((range) => isInRange(unmapped(bytes), range));
   }
 
   /**
-   * The client address of a request. `peer` is the other end of the TCP connection.
+   * The client address of a request. `peer` is the other end of the connection.
    *
    * Each proxy appends the address that it saw, so the client is the last entry that is not a trusted proxy. Most
    * proxies write one of the two headers and forward the other one as the client sent it. So if both are present and
    * name different clients, neither is used, and `peer` counts as the client.
    */
   clientOf(peer: string, { xForwardedFor, forwarded }: ForwardingHeaders): string {
-    if (this.isEmpty || !this.trusts(peer)) return peer;
+    if (!this.trusts(peer)) return peer;
     const named =
       xForwardedFor === undefined ? undefined : this.lastUntrusted(hopsOf(xForwardedFor));
     const alsoNamed =
@@ -72,7 +84,7 @@ export class TrustedProxies {
    * proxy wrote: earlier ones may be the client's. If the two headers disagree, neither counts.
    */
   saysHttps(peer: string, { xForwardedProto, forwarded }: SchemeHeaders): boolean {
-    if (this.isEmpty || !this.trusts(peer)) return false;
+    if (!this.trusts(peer)) return false;
     const named = [xForwardedProto?.split(',').at(-1), forwardedProtoOf(forwarded)];
     const schemes = named.flatMap((scheme) => scheme?.trim().toLowerCase() ?? []);
     return schemes.length > 0 && schemes.every((scheme) => scheme === 'https');

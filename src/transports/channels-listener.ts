@@ -2,6 +2,7 @@ import type { Server } from 'bun';
 import type { Hub } from '../channels/hub.ts';
 import { after, type MaybePromise } from '../channels/maybe-promise.ts';
 import { type Certificate, CIPHER_SUITES } from '../runtime/certificate.ts';
+import { socketPath } from '../runtime/listen-host.ts';
 import type { ChannelsApi } from './channels-api/api.ts';
 import { refuseRequest } from './channels-api/problems.ts';
 import type { ClientAddresses } from './client-address.ts';
@@ -18,6 +19,7 @@ import { type KeepAlive, UNFINISHED_SECONDS } from './keep-alive.ts';
 import type { PushGate } from './push-api/shared-port/push-gate.ts';
 import { type RequestTarget, requestTarget, withoutPrefix } from './request-target.ts';
 import { answerResumeScript } from './resume-script.ts';
+import { openToGroup } from './socket-file.ts';
 import type { HandshakeOutcome, WebSocketTransport } from './websocket/transport.ts';
 import type { SocketData } from './websocket/websocket-connection.ts';
 
@@ -101,12 +103,10 @@ export function listenForChannels({
     target: RequestTarget,
   ): MaybePromise<Response> | undefined => {
     if (push?.takes(target.path) !== true) return undefined;
-    return push.answer({ request, target, peer: server.requestIP(request)?.address ?? '' });
+    return push.answer({ request, target, peer: addresses.peerOf(server.requestIP(request)) });
   };
-  return Bun.serve<SocketData>({
-    hostname: settings.host,
-    port: settings.port,
-    reusePort: settings.reusePort,
+  const opened = Bun.serve<SocketData>({
+    ...placeOf(settings),
     development: false,
     idleTimeout: UNFINISHED_SECONDS,
     // The API limits bodies itself: Bun would answer without a text, a log line or a count.
@@ -115,7 +115,8 @@ export function listenForChannels({
     fetch(request, server) {
       const target = requestTarget(request.url);
       // Only called if a log line or a limit needs it.
-      const sender = () => addresses.of(server.requestIP(request)?.address ?? '', request.headers);
+      const sender = () =>
+        addresses.of(addresses.peerOf(server.requestIP(request)), request.headers);
       const path = withoutPrefix(target.path, settings.pathPrefix);
       // The method first: reading headers costs time, and most requests are triggers.
       if (request.method === 'GET' && asksForWebSocket(request, path)) {
@@ -144,6 +145,18 @@ export function listenForChannels({
     },
     websocket: sockets.handlers(),
   });
+  openToGroup(settings.host);
+  return opened;
+}
+
+/** Says where to listen. The types of Bun do not know that a Unix socket takes all other options, too. */
+function placeOf({ host, port, reusePort }: ListenerSettings): {
+  readonly hostname?: string;
+  readonly port?: number;
+  readonly reusePort?: boolean;
+} {
+  const path = socketPath(host);
+  return path === undefined ? { hostname: host, port, reusePort } : ({ unix: path } as object);
 }
 
 function healthResponse({ status, text }: HealthAnswer): Response {

@@ -6,7 +6,12 @@ function stage(...ranges: string[]) {
   const clock = { nowMs: 0, now: () => clock.nowMs };
   const lines: object[] = [];
   const log = { warn: (_: string, fields: object) => lines.push(fields) };
-  const addresses = new ClientAddresses({ proxies: new TrustedProxies(ranges), log, clock });
+  const addresses = new ClientAddresses({
+    host: '127.0.0.1',
+    proxies: new TrustedProxies(ranges),
+    log,
+    clock,
+  });
   return {
     clock,
     lines,

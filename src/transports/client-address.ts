@@ -1,3 +1,4 @@
+import { peerAddress } from '../runtime/listen-host.ts';
 import type { Clock } from '../runtime/ports.ts';
 import type { TrustedProxies } from '../runtime/trusted-proxies.ts';
 
@@ -9,6 +10,8 @@ interface HintLog {
 }
 
 export interface ClientAddressesOptions {
+  /** The host of the listener. */
+  readonly host: string;
   readonly proxies: TrustedProxies;
   readonly log: HintLog;
   /** Monotonic. */
@@ -24,10 +27,15 @@ export class ClientAddresses {
     this.options = options;
   }
 
-  /** Returns the address of the client; `peer` is the other end of its TCP connection. */
+  /** The other end of a connection of the listener; `given`: what the runtime says. */
+  peerOf(given: { readonly address: string } | null): string {
+    return peerAddress(this.options.host, given?.address);
+  }
+
+  /** Returns the address of the client; `peer` is the other end of its connection. */
   of(peer: string, headers: Headers): string {
     const { proxies } = this.options;
-    if (proxies.isEmpty || !proxies.trusts(peer)) {
+    if (!proxies.trusts(peer)) {
       this.hint(peer, headers);
       return peer;
     }

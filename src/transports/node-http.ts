@@ -1,14 +1,19 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import { socketPath } from '../runtime/listen-host.ts';
+import { openToGroup } from './socket-file.ts';
 
-/** Opens a port and returns its number; 0 asks for any free port. Rejects with the error of Node.js, such as `EADDRINUSE`. */
+/** Opens a port and returns its number; 0 asks for any free port, and stands for a Unix socket. Rejects with the error of Node.js, such as `EADDRINUSE`. */
 export async function openPort(server: Server, port: number, host: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject);
-  server.listen(port, host, resolve);
+  const path = socketPath(host);
+  if (path === undefined) server.listen(port, host, resolve);
+  else server.listen({ path }, resolve);
   await promise;
   server.off('error', reject);
+  openToGroup(host);
   const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : port;
+  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 /** A header of a request; `name` is in lower case. Repeated headers are joined with commas. */

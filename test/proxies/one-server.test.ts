@@ -1,11 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PushRequests } from '../../testing/clients/push-requests.ts';
 import { RECEIVE_QUERY } from '../../testing/clients/session-requests.ts';
 import { trigger } from '../../testing/clients/sign.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 import { openPusherPage, type PusherPage, transports } from './browser.ts';
-import { askFrom, diagnose, requestPush, streamOverHttp2 } from './clients.ts';
+import {
+  askFrom,
+  diagnose,
+  opensWebSocket,
+  publishes,
+  requestPush,
+  streamOverHttp2,
+} from './clients.ts';
 import { changed, example } from './examples.ts';
 import { type ProxyName, proxyNames, type RunningProxy, startProxy } from './proxies.ts';
 
@@ -145,6 +155,31 @@ describe.each(proxyNames)('%s', (name) => {
     // Nobody but programs on this machine: a proxy is none.
     expect((await requestPush(proxy, { method: 'GET', target: '/metrics' })).status).toBe(401);
   });
+});
+
+it('is reached by nginx on Unix sockets, which passes the address of the client on', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fanfare-sockets-'));
+  using _folder = { [Symbol.dispose]: () => rmSync(folder, { recursive: true }) };
+  await using onSockets = await startFanfare({
+    onlyOne: 'log',
+    threads: 1,
+    channels: { host: `unix:${folder}/channels.sock` },
+    config: {
+      push: { ...pushSettings(instanceSettings()), host: `unix:${folder}/push.sock` },
+    },
+  });
+  const inPlaceOf = changed(examples.nginx, [
+    ['http://127.0.0.1:6001', `http://unix:${folder}/channels.sock`],
+    ['http://127.0.0.1:6002', `http://unix:${folder}/push.sock`],
+  ]);
+  await using proxy = await startProxy('nginx', inPlaceOf);
+  await publishes(proxy);
+  using _client = await opensWebSocket(proxy);
+  const publish = { interests: ['nobody'], web: { notification: { title: 'Hello' } } };
+  expect((await requestPush(proxy, new PushRequests().publish(publish))).status).toBe(200);
+  const logged = onSockets.logsNext(/"address":"127.0.0.31"/);
+  await askFrom('127.0.0.31', proxy, 'GET /nowhere HTTP/1.1\r\nX-Forwarded-For: 203.0.113.9');
+  expect(await logged).not.toContain('203.0.113.9');
 });
 
 describe('nginx that ignores X-Accel-Buffering', () => {

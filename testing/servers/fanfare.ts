@@ -38,6 +38,7 @@ export interface FanfareOptions {
 
 /** A real server, in a process of its own; or several that act as one, of which each connection reaches the next. */
 export interface Fanfare extends AsyncDisposable {
+  /** Like the other ports 0 for a Unix socket. */
   readonly port: number;
   readonly pushPort: number;
   /** Of several servers that of the first, like everything below but what is printed. */
@@ -279,8 +280,9 @@ export async function spawnProgram(
   });
   const output = new ProcessOutput(process_);
   const portOf = (name: string) => {
-    const match = new RegExp(`^${name} +https?://.*:(\\d+) `, 'm').exec(output.stdout);
-    return match === null ? undefined : Number(match[1]);
+    const place = new RegExp(`^${name} +(?:https?://.*:(\\d+)|unix:\\S+) `, 'm');
+    const match = place.exec(output.stdout);
+    return match === null ? undefined : Number(match[1] ?? 0);
   };
 
   const port = await output.until(() => portOf('Channels'), 'listened');

@@ -3,6 +3,7 @@ import { ownAdminApi, ownAdminPassword } from '../admin-password.ts';
 import { fail, type Invocation } from '../invocation.ts';
 import { CONFIG_OPTION, type Option, serverUrl } from '../options.ts';
 import type { ExitCode } from '../output.ts';
+import { isAnyPort } from '../own-address.ts';
 import { readWholeConfig } from '../read-config.ts';
 import { givenAddress } from '../server-address.ts';
 
@@ -25,7 +26,7 @@ export function serverCommand(
     const loaded = readWholeConfig(invocation);
     if (loaded === undefined) return 2;
     const { config } = loaded;
-    if (given === undefined && config.admin.port === 0) {
+    if (given === undefined && isAnyPort(config.admin)) {
       return fail(invocation, 'admin.port is 0, so the server may be at any port: give its --url');
     }
     const api =

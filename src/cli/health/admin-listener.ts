@@ -2,9 +2,9 @@ import { isServiceLink } from '../../config/environment/service-links.ts';
 import type { Environment } from '../../config/environment/variables.ts';
 import { type ConfigPlaces, readFoundFile } from '../../config/file/find-file.ts';
 import { isObject } from '../../config/settings/plain-json.ts';
-import { readListenHost } from '../../runtime/listen-host.ts';
+import { listenHostRule, readListenHost, socketPath } from '../../runtime/listen-host.ts';
 
-/** Where the admin listener of a configuration is, or why that is not known. */
+/** Where the admin listener of a configuration is, or why that is not known. `port`: 0 for a Unix socket. */
 type AdminListener =
   | { readonly host: string; readonly port: number }
   | { readonly problem: string };
@@ -28,8 +28,9 @@ export function adminListener(places: ConfigPlaces): AdminListener {
   const named = variable(places.environment, 'FANFARE_ADMIN_HOST') ?? inFile['host'] ?? HOST;
   const host = typeof named === 'string' ? readListenHost(named) : undefined;
   if (host === undefined) {
-    return { problem: 'admin.host must be an IP address, or a name of this machine' };
+    return { problem: `admin.host ${listenHostRule(String(named))}` };
   }
+  if (socketPath(host) !== undefined) return { host, port: 0 };
 
   const given = variable(places.environment, 'FANFARE_ADMIN_PORT') ?? inFile['port'] ?? PORT;
   const port = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given;

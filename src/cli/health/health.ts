@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { socketPath } from '../../runtime/listen-host.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import type { Command } from '../command.ts';
 import { fail, type Invocation, printResult } from '../invocation.ts';
@@ -57,7 +58,10 @@ async function health(invocation: Invocation): Promise<ExitCode> {
     return printResult(invocation, { json: { ok: true, text, server }, text: shown });
   }
   if (given.has('json')) invocation.output.print(JSON.stringify({ ok: false, text, server }));
-  return fail(invocation, `${url}${path}${who} answers ${status}: ${printable(text)}`);
+  return fail(
+    invocation,
+    `${url}${socketPath(host) === undefined ? '' : ':'}${path}${who} answers ${status}: ${printable(text)}`,
+  );
 }
 
 interface Asked {
@@ -77,7 +81,10 @@ interface Answer {
 async function ask({ host, port, path }: Asked): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   // `localhost` may have two addresses, of which the server listens on one.
-  const socket = connect({ host, port, autoSelectFamily: true });
+  const unix = socketPath(host);
+  const socket = connect(
+    unix === undefined ? { host, port, autoSelectFamily: true } : { path: unix },
+  );
   let received = '';
   socket.setEncoding('utf8');
   socket.on('data', (text: string) => {

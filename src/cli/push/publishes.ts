@@ -4,7 +4,7 @@ import { hasTls } from '../../config/settings/has-tls.ts';
 import { fail, type Invocation, printResult } from '../invocation.ts';
 import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option, serverUrl } from '../options.ts';
 import { type ExitCode, UsageError } from '../output.ts';
-import { ownAddress } from '../own-address.ts';
+import { isAnyPort } from '../own-address.ts';
 import { readWholeConfig } from '../read-config.ts';
 import { secretOf, secretOptions } from '../secret-option.ts';
 import { configuredAddress, givenAddress } from '../server-address.ts';
@@ -139,11 +139,11 @@ function apiOf({ config, source }: UsableConfig, given: Arguments): PushApi {
   const { push } = config;
   const other = serverUrl(given, 'http://127.0.0.1:6002');
   if (other !== undefined) return new PushApi({ address: givenAddress(other), isLocal: false });
-  if (push.port === 0) {
+  if (isAnyPort(push)) {
     throw new UsageError('push.port is 0, so the port of the server is not known; give --url');
   }
-  const url = ownAddress({ ...push, tls: hasTls(config) });
-  return new PushApi({ address: configuredAddress(url, 'push', source), isLocal: true });
+  const address = configuredAddress({ ...push, tls: hasTls(config) }, 'push', source);
+  return new PushApi({ address, isLocal: true });
 }
 
 async function* keysOf(config: Config, given: Arguments): AsyncGenerator<InstanceKey> {

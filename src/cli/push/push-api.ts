@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { printable } from '../../runtime/logging/printable.ts';
-import { redactedUrl } from '../../runtime/logging/redact.ts';
-import type { ServerAddress } from '../server-address.ts';
+import { type ServerAddress, shownAddress } from '../server-address.ts';
 import { requestServer } from '../server-request.ts';
 import type { InstanceKey } from '../tenants/instance-keys.ts';
 
@@ -32,19 +31,20 @@ export class PushApi {
 
   constructor(options: PushApiOptions) {
     this.options = options;
-    this.shown = redactedUrl(options.address.url);
+    this.shown = shownAddress(options.address);
   }
 
   /** Reads something of an instance. Throws `Unreachable`, or an error for a response that cannot be used. */
   async get({ id, secretKey }: InstanceKey, path: string): Promise<PushResponse> {
     const { address, isLocal } = this.options;
-    const { url, hint } = address;
+    const { url, unix, hint } = address;
     const { ok, status, body } = await requestServer(
       `${url}/publish_api/v1/instances/${id}${path}`,
       {
         headers: { authorization: `Bearer ${secretKey}` },
         // The certificate has the public name of the server, not that of this machine.
         ...(isLocal ? { tls: { rejectUnauthorized: false } } : {}),
+        ...(unix === undefined ? {} : { unix }),
         shown: this.shown,
         hint,
       },

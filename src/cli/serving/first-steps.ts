@@ -1,7 +1,7 @@
 import { ownCommand } from '../../config/environment/own-command.ts';
 import type { ListenerAddress } from '../../node/link/messages.ts';
-import { urlHost } from '../../runtime/listen-host.ts';
-import { urlOf } from '../own-address.ts';
+import { socketPath, urlHost } from '../../runtime/listen-host.ts';
+import { PROXY_HOST, urlOf } from '../own-address.ts';
 
 /** An app, as far as its first steps need it. */
 export interface NewApp {
@@ -48,8 +48,8 @@ export function appSteps(
 ): string[] {
   const { key = '', secret: found = '' } = app.keys[0] ?? {};
   const secret = isSeen ? found : 'SECRET';
-  const host = urlHost(hostFromHere(channels));
-  const { port, tls } = channels;
+  const { host: name, port, tls } = fromHere(channels);
+  const host = urlHost(name);
   const ports = tls ? `wssPort: ${port}` : `wsPort: ${port}`;
   return [
     `This is the first start: one app was created in the store.${isSeen ? ' Its secret is printed only this once.' : ''}`,
@@ -98,8 +98,9 @@ export function instanceSteps(
 ): string[] {
   const [found = ''] = secretKeys;
   const secretKey = isSeen ? found : 'SECRET-KEY';
-  const host = hostFromHere(push);
-  const endpoint = publicUrl ?? urlOf({ ...push, host });
+  const here = fromHere(push);
+  const { host } = here;
+  const endpoint = publicUrl ?? urlOf(here);
   return [
     `One push instance was created in the store.${isSeen ? ' Its secret key is printed only this once.' : ''}`,
     '',
@@ -127,10 +128,10 @@ export function instanceSteps(
     '  const push = new PushNotifications({',
     `    instanceId: '${id}',`,
     `    secretKey: '${secretKey}',`,
-    `    endpoint: '${host}', port: ${push.port}`,
+    `    endpoint: '${host}', port: ${here.port}`,
     '  });',
     // With an endpoint, the library assumes plain HTTP. Source: push protocol, §2.6.
-    ...(push.tls ? ["  push.protocol = 'https';"] : []),
+    ...(here.tls ? ["  push.protocol = 'https';"] : []),
     "  push.publishToInterests(['hello'], { web: { notification: { title: 'Hello', body: 'It works' } } });",
     '',
     'Browser push services get your contact address. Before others use this server, set yours:',
@@ -140,7 +141,11 @@ export function instanceSteps(
   ];
 }
 
-/** The host of a listener as programs on this machine reach it. Other machines need its name instead. */
-function hostFromHere({ host }: ListenerAddress): string {
-  return ['0.0.0.0', '::', ''].includes(host) ? 'localhost' : host;
+/**
+ * The address of a listener as programs on this machine reach it. Other machines need its name instead, and a Unix socket
+ * is reached through a proxy.
+ */
+function fromHere({ host, port, tls }: ListenerAddress): ListenerAddress {
+  if (socketPath(host) !== undefined) return { host: PROXY_HOST, port: 443, tls: true };
+  return { host: ['0.0.0.0', '::', ''].includes(host) ? 'localhost' : host, port, tls };
 }

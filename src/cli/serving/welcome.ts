@@ -1,7 +1,7 @@
 import type { TenantPlaces } from '../../config/tenant-places.ts';
 import type { AdminPasswordSource, ListenerAddress } from '../../node/link/messages.ts';
 import { printable } from '../../runtime/logging/printable.ts';
-import { ownAddress, urlOf } from '../own-address.ts';
+import { browserAddress, urlOf } from '../own-address.ts';
 import {
   appSecretWords,
   appSteps,
@@ -70,7 +70,7 @@ export function welcome(server: WelcomeServer, options: WelcomeOptions): string 
 }
 
 function describeDashboard(admin: ListenerAddress, logInToken: string | undefined): string[] {
-  const address = `${ownAddress(admin)}/dashboard`;
+  const address = `${browserAddress(admin)}/dashboard`;
   return logInToken === undefined
     ? [`Dashboard ${address}`]
     : [

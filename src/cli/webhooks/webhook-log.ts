@@ -12,6 +12,7 @@ import type { OutboxState } from '../../webhooks/outbox.ts';
 import { AdminApi } from '../admin-api.ts';
 import { ownAdminApi, ownAdminPassword } from '../admin-password.ts';
 import { openStore } from '../open-store.ts';
+import { isAnyPort } from '../own-address.ts';
 import { givenAddress } from '../server-address.ts';
 import { Unreachable } from '../server-request.ts';
 
@@ -41,7 +42,7 @@ export async function openWebhookLog(
     return servedWebhookLog(new AdminApi(givenAddress(url), ownAdminPassword(config)));
   }
   // With port 0 the server listens on any free port, which is not known here.
-  if (config.admin.port === 0) return storedWebhookLog(await openStore(config));
+  if (isAnyPort(config.admin)) return storedWebhookLog(await openStore(config));
   const api = ownAdminApi(loaded);
   try {
     await api.request('GET', '/webhooks?limit=1');

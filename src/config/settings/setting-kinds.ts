@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseRange } from '../../runtime/ip-address.ts';
-import { readListenHost } from '../../runtime/listen-host.ts';
+import { listenHostRule, readListenHost, UNIX_PEER } from '../../runtime/listen-host.ts';
 import { quote } from '../file/problems.ts';
 
 /** The largest value of a count. More is a typing error. */
@@ -54,14 +54,13 @@ export function limit(fallback: number, description: string) {
 export function listenHost(fallback: string) {
   return text('')
     .refine((given) => given === '' || readListenHost(given) !== undefined, {
-      error: ({ input }) =>
-        String(input).includes('%')
-          ? 'must be an IP address without a zone such as %eth0: use :: for all addresses'
-          : 'must be an IP address such as 0.0.0.0, :: or [::1], or a name of this machine',
+      error: ({ input }) => listenHostRule(String(input)),
     })
     .overwrite((given) => readListenHost(given) ?? given)
     .default(fallback)
-    .describe('The address to listen on: an IP address, or a name of this machine.');
+    .describe(
+      'The address to listen on: an IP address, a name of this machine, or `unix:` and the absolute path of a Unix socket, for a [proxy on this machine](deploy.md#a-proxy-over-unix-sockets). The port does not count then.',
+    );
 }
 
 /** A TCP port to listen on. */
@@ -135,6 +134,16 @@ export function addressRange(description: string) {
     .string()
     .refine((text) => parseRange(text) !== undefined, {
       error: 'must be an IP address or a range such as 10.0.4.0/28',
+    })
+    .describe(description);
+}
+
+/** The same, or `unix` for whoever connects to a Unix socket. */
+export function senderRange(description: string) {
+  return z
+    .string()
+    .refine((text) => text === UNIX_PEER || parseRange(text) !== undefined, {
+      error: `must be an IP address, a range such as 10.0.4.0/28, or ${UNIX_PEER}`,
     })
     .describe(description);
 }

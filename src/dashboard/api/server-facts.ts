@@ -25,13 +25,20 @@ export async function askServerFacts(): Promise<void> {
   }, EVERY_MS);
 }
 
+/** Whether a listener is reached through a proxy only, which is then that of this page. */
+function isSocket(host: string): boolean {
+  return host.startsWith('unix:');
+}
+
 /** The origin of the push API as this browser reaches it. The page may talk to no other. */
 export function pushOrigin(): string {
-  const { port, tls, publicUrl } = serverFacts.value?.listeners.push ?? {
+  const { host, port, tls, publicUrl } = serverFacts.value?.listeners.push ?? {
+    host: '',
     port: 6002,
     tls: false,
     publicUrl: null,
   };
+  if (publicUrl === null && isSocket(host)) return location.origin;
   return publicUrl ?? `${tls ? 'https' : 'http'}://${location.hostname}:${port}`;
 }
 
@@ -48,6 +55,12 @@ export function channelsAddress(): {
     tls,
     pathPrefix = '',
   } = serverFacts.value?.listeners.channels ?? { host: '', port: 6001, tls: false };
+  if (isSocket(host)) {
+    const { hostname, protocol } = location;
+    const isSecure = protocol === 'https:';
+    const shown = Number(location.port) || (isSecure ? 443 : 80);
+    return { host: hostname, port: shown, tls: isSecure, pathPrefix };
+  }
   const isAnyAddress = ['', '0.0.0.0', '::', '127.0.0.1', 'localhost', '::1'].includes(host);
   return { host: isAnyAddress ? location.hostname : host, port, tls, pathPrefix };
 }

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.ts';
+import { socketPath } from '../../runtime/listen-host.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { readOpenFiles } from '../open-files.ts';
 import { threadCount } from '../realtime/thread-count.ts';
@@ -24,7 +25,10 @@ export interface PlannedMemory {
 
 /** Divides the memory of this server. Throws `StartFailed` if it is too little for any. */
 export function planMemory(config: Config, limit = memoryLimit(config.memoryBytes)): PlannedMemory {
-  const threads = threadCount(config.realtime.threads, limit.bytes);
+  const { channels, realtime } = config;
+  // The kernel does not distribute the connections of a Unix socket.
+  const isShareable = socketPath(channels.host) === undefined;
+  const threads = isShareable ? threadCount(realtime.threads, limit.bytes) : 1;
   const openFiles = readOpenFiles();
   const plan = shareMemory({ memoryBytes: limit.bytes, config, threads, openFiles });
   if (plan.excessBytes === 0 && limit.bytes < plan.leastBytes) {

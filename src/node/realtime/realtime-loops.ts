@@ -1,5 +1,7 @@
 import type { Certificate } from '../../runtime/certificate.ts';
+import { listenPort } from '../../runtime/listen-host.ts';
 import { withTimeout } from '../../runtime/system-timers.ts';
+import { freeSocketPath } from '../free-socket-path.ts';
 import { createHandledCounts, LoopLinks, linkLoops } from '../link/loop-links.ts';
 import { createLoopTotals, type LoopTotals } from '../link/loop-totals.ts';
 import type { ListenerAddress, RealtimeStart, ToRealtimeThread } from '../link/messages.ts';
@@ -112,12 +114,13 @@ export class RealtimeLoops {
     await this.first.connect();
     await Promise.all(this.threads.map((thread) => thread.command({ type: 'connect' })));
     let listener: ListenerAddress;
+    await freeSocketPath('channels', channels);
     // A port that the kernel chooses is free.
     if (this.threads.length > 0 && channels.port > 0) {
       this.portLock = await PortLock.take('channels', channels);
     }
     try {
-      listener = this.first.listen(channels.port);
+      listener = this.first.listen(listenPort(channels));
     } catch (error) {
       throw listenError(error, 'channels', channels);
     }

@@ -27,7 +27,7 @@ export function openRealtime({ histories, ...options }: RealtimeOptions): Realti
   const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
   const openFiles = readOpenFiles();
   const socketsInUse = new SocketMarks(options.totals.socketsInUse);
-  const proxies = new TrustedProxies(config.trustedProxies);
+  const proxies = TrustedProxies.ofListeners(config.trustedProxies);
 
   const { apps, taps } = openApps(options);
   const audience = openAudience({ settings, memory, openFiles, totals, meter });

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { peerAddress } from '../../runtime/listen-host.ts';
 import { lastResponse, openPort } from '../node-http.ts';
 import { Lingering } from '../refused-body.ts';
 import { SMALL_ANSWER } from '../response-body.ts';
@@ -115,8 +116,12 @@ export class AdminServer implements AsyncDisposable {
   }
 
   private connected(socket: Socket): void {
-    const address = socket.remoteAddress ?? '';
-    if (!this.connections.open(socket)) this.options.onRefused('too-many-connections', address);
+    if (this.connections.open(socket)) return;
+    this.options.onRefused('too-many-connections', this.peerOf(socket));
+  }
+
+  private peerOf(socket: Socket): string {
+    return peerAddress(this.options.host, socket.remoteAddress);
   }
 
   private unreadable(code: string, socket: Socket): void {
@@ -125,7 +130,7 @@ export class AdminServer implements AsyncDisposable {
       socket.destroy();
       return;
     }
-    this.options.onRefused(isLate ? 'too-slow' : 'not-http', socket.remoteAddress ?? '');
+    this.options.onRefused(isLate ? 'too-slow' : 'not-http', this.peerOf(socket));
     const answer = refusalOf(code);
     socket.end(lastResponse(answer.status, headersOf(answer), answer.body));
     destroyLater(socket, this.options.bounds.restMs);
@@ -148,7 +153,7 @@ export class AdminServer implements AsyncDisposable {
       this.isAnswered(response);
     });
     if (inFlight > requestsPerConnection) {
-      this.options.onRefused('too-many-requests', socket.remoteAddress ?? '');
+      this.options.onRefused('too-many-requests', this.peerOf(socket));
       socket.destroy();
       return;
     }
@@ -157,7 +162,7 @@ export class AdminServer implements AsyncDisposable {
     response.once('close', () => gone.abort());
     void this.options
       .answer({
-        head: headOf(request),
+        head: headOf(request, this.options.host),
         readBody: () => body.read(expectsContinue),
         signal: gone.signal,
       })

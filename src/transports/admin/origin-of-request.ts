@@ -1,4 +1,5 @@
 import { isLoopback } from '../../runtime/ip-address.ts';
+import { UNIX_PEER } from '../../runtime/listen-host.ts';
 import type { RequestHead } from './request-head.ts';
 
 /** Headers that proxies, tunnels and content delivery networks add. */
@@ -19,7 +20,7 @@ export function cameThroughProxy({ isHttp10, isForProxy, headerNames }: RequestH
  */
 export function isLocal(head: RequestHead): boolean {
   return (
-    isLoopback(head.peer) &&
+    (head.peer === UNIX_PEER || isLoopback(head.peer)) &&
     !cameThroughProxy(head) &&
     head.header('origin') === undefined &&
     isFromSameSite(head) &&

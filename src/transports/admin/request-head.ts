@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { peerAddress } from '../../runtime/listen-host.ts';
 import { headerOf } from '../node-http.ts';
 import { type RequestTarget, requestTarget } from '../request-target.ts';
 
@@ -17,12 +18,13 @@ export interface RequestHead {
   readonly headerNames: readonly string[];
 }
 
-export function headOf(request: IncomingMessage): RequestHead {
+/** `host`: that of the listener. */
+export function headOf(request: IncomingMessage, host: string): RequestHead {
   const { headers, url = '/', method = '', httpVersion, socket } = request;
   return {
     method,
     target: requestTarget(url),
-    peer: socket.remoteAddress ?? '',
+    peer: peerAddress(host, socket.remoteAddress),
     isHttp10: httpVersion === '1.0',
     isForProxy: !url.startsWith('/'),
     header: (name) => headerOf(request, name),

@@ -151,7 +151,8 @@ export class FallbackTransport {
 
   private addressOf(request: Request, server: Server<unknown>): PackedAddress {
     const { addresses } = this.options;
-    return packAddress(addresses.of(server.requestIP(request)?.address ?? '', request.headers));
+    const peer = addresses.peerOf(server.requestIP(request));
+    return packAddress(addresses.of(peer, request.headers));
   }
 
   private read(

@@ -39,6 +39,7 @@ function stage(settings: object = {}) {
   };
   const { connections, clients, api, meter } = stageOf({ hub, apps, quota });
   const addresses = new ClientAddresses({
+    host: '127.0.0.1',
     proxies: new TrustedProxies([]),
     log: hub.log,
     clock: monotonicTimers,

@@ -103,7 +103,7 @@ export class WebSocketTransport {
   ): MaybePromise<HandshakeOutcome> {
     const { addresses } = this.options;
     const peer = server.requestIP(request);
-    const client = addresses.of(peer?.address ?? '', request.headers);
+    const client = addresses.of(addresses.peerOf(peer), request.headers);
     const address = packAddress(client);
     if (!this.clients.mayConnect(address)) return 'too-often';
     const { query } = target;

@@ -7,6 +7,7 @@ import type { UserProxy } from '../../../transports/admin/access.ts';
 import { adminBounds } from '../../../transports/admin/bounds.ts';
 import { type AdminListener, listenForAdmin } from '../../../transports/admin/listener.ts';
 import type { Readiness } from '../../../transports/admin/readiness.ts';
+import { freeSocketPath } from '../../free-socket-path.ts';
 import type { AdminPasswordSource } from '../../link/messages.ts';
 import { listenError } from '../../listen-error.ts';
 import type { MemoryPlan } from '../../memory/shares.ts';
@@ -32,6 +33,7 @@ export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
   const { host, port, pathPrefix, httpIdleSeconds } = config.admin;
   await using parts = new AsyncDisposableStack();
   const password = parts.use(AdminPassword.open({ config, timers: systemTimers, log }));
+  await freeSocketPath('admin', config.admin);
   let listener: AdminListener;
   try {
     listener = await listenForAdmin({
@@ -41,7 +43,7 @@ export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
       password: () => password.current,
       // An operator who configured a password expects it to protect the metrics, too.
       metricsAreOpen: password.source === 'file',
-      trustedProxies: new TrustedProxies(config.trustedProxies),
+      trustedProxies: TrustedProxies.ofListeners(config.trustedProxies),
       userProxy: userProxyOf(config),
       readiness,
       serverName: serverName(config),

@@ -1,3 +1,4 @@
+import { socketPath } from '../../../runtime/listen-host.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { type AdminAnswer, refuse } from '../../../transports/admin/answers.ts';
 import type { RequestHead } from '../../../transports/admin/request-head.ts';
@@ -32,8 +33,12 @@ function hostFor(head: RequestHead): string | undefined {
   return /^([\w.-]+|\[[\da-f:]+\])(?::\d+)?$/i.exec(head.header('host') ?? '')?.[1];
 }
 
-/** The WebSocket origin for the requesting browser. */
-function channelsOriginFor(head: RequestHead, { port, tls }: ListenerAddress): readonly string[] {
+/** The WebSocket origin for the requesting browser. Behind a Unix socket, it is that of the page, which the policy allows anyway. */
+function channelsOriginFor(
+  head: RequestHead,
+  { host: listener, port, tls }: ListenerAddress,
+): readonly string[] {
+  if (socketPath(listener) !== undefined) return [];
   const host = hostFor(head);
   return host === undefined ? [] : [`${tls ? 'wss' : 'ws'}://${host}:${port}`];
 }
@@ -41,9 +46,10 @@ function channelsOriginFor(head: RequestHead, { port, tls }: ListenerAddress): r
 /** The origin of the push API for the requesting browser. */
 function pushOriginFor(
   head: RequestHead,
-  { port, tls, publicUrl }: PushAddress,
+  { host: listener, port, tls, publicUrl }: PushAddress,
 ): readonly string[] {
   if (publicUrl !== null) return [publicUrl];
+  if (socketPath(listener) !== undefined) return [];
   const host = hostFor(head);
   return host === undefined ? [] : [`${tls ? 'https' : 'http'}://${host}:${port}`];
 }
@@ -115,7 +121,12 @@ export function dashboardRoutes({
       isOpen: () => true,
       answer: async ({ head }) => {
         const [endpoint] = pushOriginFor(head, push());
-        if (endpoint === undefined) return refuse(400, 'The Host header is missing or not valid');
+        if (endpoint === undefined) {
+          return refuse(
+            400,
+            'The address of the push API is not known: set push.publicUrl, or send a valid Host header',
+          );
+        }
         return {
           status: 200,
           contentType: 'text/javascript; charset=utf-8',

@@ -4,6 +4,7 @@ import type { TableMeter } from '../../../observability/meter.ts';
 import type { ShareRate } from '../../../push/rate-exchange.ts';
 import type { PushTaps } from '../../../push/watching/push-tap.ts';
 import type { Certificate } from '../../../runtime/certificate.ts';
+import { listenPort } from '../../../runtime/listen-host.ts';
 import { LogThrottle } from '../../../runtime/logging/log-throttle.ts';
 import type { RateLimitedLog } from '../../../runtime/logging/rate-limited-log.ts';
 import type { Log } from '../../../runtime/ports.ts';
@@ -20,6 +21,7 @@ import { DeviceRates } from '../../../transports/push-api/endpoints/device/devic
 import { createPushEndpoints } from '../../../transports/push-api/endpoints/endpoints.ts';
 import { PushListener, type PushListenerContext } from '../../../transports/push-api/listener.ts';
 import type { PushWebhooks } from '../../../webhooks/push-events.ts';
+import { freeSocketPath } from '../../free-socket-path.ts';
 import { listenError } from '../../listen-error.ts';
 import type { MemoryPlan } from '../../memory/shares.ts';
 import { readOpenFiles } from '../../open-files.ts';
@@ -62,16 +64,16 @@ export interface PushListenerOptions {
 /** Opens the port of the Beams APIs. Throws `StartFailed` if that fails. */
 export async function openListener(options: PushListenerOptions): Promise<PushListener> {
   const { config, memory, tls, checks, meter, log } = options;
-  const { host, port, pathPrefix, addressLimits } = config.push;
+  const { host, pathPrefix, addressLimits } = config.push;
   const { bodyBytesPerSecond, httpIdleSeconds } = config.push;
   const { connectionsPerSecond } = addressLimits;
   const { pushConnections, pushHeldBytes } = memory.shares;
   const connections = Math.min(pushConnections, connectionRoom());
-  const settings = { host, port, tls };
+  const settings = { host, port: listenPort(config.push), tls };
   const context = {
     log,
     meter: { count: (id, by, _family, status) => meter.count(id, by, status) },
-    proxies: new TrustedProxies(config.trustedProxies),
+    proxies: TrustedProxies.ofListeners(config.trustedProxies),
     pathPrefix,
     health: config.push.healthChecks ? checks : undefined,
   } satisfies PushListenerContext;
@@ -85,6 +87,7 @@ export async function openListener(options: PushListenerOptions): Promise<PushLi
     idleMs: httpIdleSeconds * 1000,
   };
   if (sharesPort(config)) return PushListener.onSharedPort(settings, context, bounds);
+  await freeSocketPath('push', config.push);
   try {
     return await PushListener.open(settings, context, bounds);
   } catch (error) {

@@ -67,6 +67,7 @@ export function openTransports(options: TransportsOptions): Transports {
   const { settings, hub, apps, links, quotas, audience, socketsInUse, meter } = options;
   const { rateLimitedLog } = hub;
   const addresses = new ClientAddresses({
+    host: settings.host,
     proxies: options.proxies,
     log: options.log,
     clock: monotonicTimers,

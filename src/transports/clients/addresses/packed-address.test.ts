@@ -21,6 +21,11 @@ it('is empty if there is no address', () => {
   }
 });
 
+it('stays what it is for the peers of Unix sockets, which are one', () => {
+  expect(addressOf(packAddress('unix'))).toBe('unix');
+  expect(keyOf(packAddress('unix'))).not.toBe(keyOf(packAddress('')));
+});
+
 it('is a number for IPv4, and 16 characters otherwise', () => {
   expect(packAddress('255.255.255.255')).toBe(2 ** 32 - 1);
   expect(packAddress('2001:db8:1234:1234:1234:1234:1234:1234')).toHaveLength(16);

@@ -4,10 +4,11 @@ import {
   parseAddress,
   unmapped,
 } from '../../../runtime/ip-address.ts';
+import { UNIX_PEER } from '../../../runtime/listen-host.ts';
 
 /**
  * The address of a client in as little memory as possible, because each connection keeps one: an IPv4 address as a number,
- * an IPv6 address as its 16 bytes in a string, and anything else as `''`.
+ * an IPv6 address as its 16 bytes in a string, `unix` as it is, and anything else as `''`.
  */
 export type PackedAddress = number | string;
 
@@ -18,6 +19,7 @@ const DOT = 0x2e;
 const ZERO = 0x30;
 
 export function packAddress(address: string): PackedAddress {
+  if (address === UNIX_PEER) return address;
   return packIpv4(address) ?? packBytes(parseAddress(address) ?? []);
 }
 
@@ -51,7 +53,7 @@ function packBytes(bytes: AddressBytes): PackedAddress {
 }
 
 export function addressOf(packed: PackedAddress): string {
-  if (packed === '') return '';
+  if (packed === '' || packed === UNIX_PEER) return packed;
   return addressText(
     typeof packed === 'number'
       ? [24, 16, 8, 0].map((bits) => (packed >>> bits) & 255)

@@ -20,6 +20,7 @@ function connectionTaking(bytes: number) {
     terminate: () => done.push('terminate'),
   };
   const owner: ConnectionOwner = {
+    host: '127.0.0.1',
     bounds: pushBounds,
     isClosing: false,
     workChanged: () => undefined,

@@ -1,5 +1,6 @@
 import type { Socket } from 'bun';
 import { addressKey } from '../../../runtime/ip-address.ts';
+import { peerAddress } from '../../../runtime/listen-host.ts';
 import type { PushBounds } from '../bounds.ts';
 import type { Client } from '../call.ts';
 import { BodyReader } from './http/body-reader.ts';
@@ -19,7 +20,7 @@ export interface RequestOfConnection {
 
 /** The connection of a request, as far as the handler of the request needs it. */
 export interface RequestConnection {
-  /** The other end of the TCP connection; possibly a proxy. */
+  /** The other end of the connection; possibly a proxy. */
   readonly peer: Client;
   readonly isClosed: boolean;
   /** Whether the connection closes with its next answer. */
@@ -43,6 +44,8 @@ export interface AnswerEnd {
 /** The server that a connection belongs to. */
 export interface ConnectionOwner {
   readonly bounds: PushBounds;
+  /** The host that it listens on. */
+  readonly host: string;
   /** Whether each connection closes with its next answer. */
   readonly isClosing: boolean;
   /** Called when `isWorking` of the connection has changed. */
@@ -112,7 +115,7 @@ export class Connection implements RequestConnection {
     this.socket = socket;
     this.owner = owner;
     this.isEstablished = isEstablished;
-    const address = socket.remoteAddress ?? '';
+    const address = peerAddress(owner.host, socket.remoteAddress);
     this.peer = { address, addressKey: addressKey(address) };
   }
 

@@ -1,5 +1,7 @@
-import type { Socket, TCPSocketListener } from 'bun';
+import type { Socket, SocketListener } from 'bun';
 import { type Certificate, CIPHER_SUITES } from '../../../runtime/certificate.ts';
+import { socketPath } from '../../../runtime/listen-host.ts';
+import { openToGroup } from '../../socket-file.ts';
 import type { PushBounds } from '../bounds.ts';
 import { Connection, type ConnectionOwner, type RequestOfConnection } from './connection.ts';
 import { ConnectionShare } from './connection-share.ts';
@@ -35,7 +37,10 @@ export class HttpServer implements ConnectionOwner {
   /** Whether each connection closes with its next answer. */
   isClosing = false;
   readonly bounds: PushBounds;
-  private readonly listener: TCPSocketListener<Connection>;
+  /** 0: it listens on a Unix socket. */
+  readonly port: number;
+  readonly host: string;
+  private readonly listener: SocketListener<Connection>;
   private readonly events: HttpServerEvents;
   private readonly share: ConnectionShare;
   private readonly connections = new Set<Connection>();
@@ -51,29 +56,34 @@ export class HttpServer implements ConnectionOwner {
     this.events = events;
     this.share = new ConnectionShare(bounds.connections);
     const hasTls = tls !== undefined;
-    this.listener = Bun.listen<Connection>({
-      hostname: host,
-      port,
+    this.host = host;
+    const options = {
       // A client may end its side and still read its answers.
       allowHalfOpen: true,
       ...(hasTls ? { tls: { ...tls, ciphers: CIPHER_SUITES } } : {}),
       socket: {
-        open: (socket) => this.accept(socket, !hasTls),
-        handshake: ({ data }, isEstablished) => {
+        open: (socket: Socket<Connection>) => this.accept(socket, !hasTls),
+        handshake: ({ data }: Socket<Connection>, isEstablished: boolean) => {
           data.isEstablished = isEstablished;
         },
-        data: ({ data }, bytes) => data.received(bytes),
-        drain: ({ data }) => data.drained(),
-        end: ({ data }) => data.ended(),
-        close: ({ data }) => this.closed(data),
-        error: ({ data }) => data.destroy(),
+        data: ({ data }: Socket<Connection>, bytes: Buffer) => data.received(bytes),
+        drain: ({ data }: Socket<Connection>) => data.drained(),
+        end: ({ data }: Socket<Connection>) => data.ended(),
+        close: ({ data }: Socket<Connection>) => this.closed(data),
+        error: ({ data }: Socket<Connection>) => data.destroy(),
       },
-    });
+    };
+    const path = socketPath(host);
+    if (path === undefined) {
+      const listener = Bun.listen<Connection>({ hostname: host, port, ...options });
+      this.listener = listener;
+      this.port = listener.port;
+    } else {
+      this.listener = Bun.listen<Connection>({ unix: path, ...options });
+      this.port = 0;
+      openToGroup(host);
+    }
     this.checks = setInterval(() => this.checkTimes(), bounds.checkMs);
-  }
-
-  get port(): number {
-    return this.listener.port;
   }
 
   /** The number of open connections, also of those whose TLS handshake is not done. */

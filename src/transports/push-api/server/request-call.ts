@@ -45,12 +45,12 @@ export class RequestCall implements PushCall {
     this.method = head.method;
     this.target = requestTarget(head.target);
     this.path = withOneSlash(withoutPrefix(withOneSlash(this.target.path), pathPrefix));
-    const address = proxies.isEmpty
-      ? peer.address
-      : proxies.clientOf(peer.address, {
+    const address = proxies.trusts(peer.address)
+      ? proxies.clientOf(peer.address, {
           xForwardedFor: this.header('x-forwarded-for'),
           forwarded: this.header('forwarded'),
-        });
+        })
+      : peer.address;
     this.address = address;
     this.addressKey = address === peer.address ? peer.addressKey : addressKey(address);
   }

@@ -18,6 +18,7 @@ function stage() {
   const gate = new PushGate({
     pathPrefix: '',
     addresses: new ClientAddresses({
+      host: '127.0.0.1',
       proxies: new TrustedProxies(['127.0.0.1']),
       log: { warn: () => undefined },
       clock,
