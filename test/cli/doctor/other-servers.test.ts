@@ -148,9 +148,9 @@ describe('the doctor examines other servers of the protocol and', () => {
 
   it('pings like a client when the server is silent for longer than the activity_timeout', async () => {
     await using server = carelessServer({ first: greeting({ activity_timeout: 0.1 }) });
-    const found = await examine(server, { idle: '0.35' });
+    const found = await examine(server, { idle: '1' });
     expect(found.of('idle')).toMatchObject({ result: 'ok' });
-    // One ping of the ping check, and one in each of three silent periods.
+    // One ping of the ping check, and one in each of up to nine silent periods; a busy machine has fewer.
     expect(server.said.filter((event) => event === 'pusher:ping').length).toBeGreaterThan(2);
   });
 
