@@ -2,7 +2,7 @@ import { unsigned } from '../channels/signatures/unsigned.ts';
 import type { Tap } from '../channels/watching/tap.ts';
 import { type PushTap, type PushTapKind, pushTapKinds } from '../push/watching/push-tap.ts';
 import type { Clock } from '../runtime/ports.ts';
-import { DATA_BYTES, HEARD_PER_TICK, NAMES_COUNTED_MAX, type RecordShare } from './limits.ts';
+import { DATA_BYTES, NAMES_COUNTED_MAX, RECEIVED_PER_TICK, type RecordShare } from './limits.ts';
 import {
   type AppTick,
   busiest,
@@ -58,7 +58,7 @@ export class AppTap implements Tap, PushTap {
   private readonly recorded = new Map<WatchedKind, number>();
   /** The records of this tick whose receivers are counted. */
   private readonly traced = new Map<string, TapRecord>();
-  private readonly heardElsewhere = new Map<string, number>();
+  private readonly receivedElsewhere = new Map<string, number>();
   private skipped = new Map<WatchedKind, number>();
   private readonly kinds = new Map<WatchedKind, number>();
   private readonly channels = new Map<string, number>();
@@ -91,23 +91,26 @@ export class AppTap implements Tap, PushTap {
     const record = this.traced.get(trace);
     if (record?.receivers !== undefined) {
       record.receivers += receivers;
-    } else if (this.heardElsewhere.size < HEARD_PER_TICK || this.heardElsewhere.has(trace)) {
-      add(this.heardElsewhere, trace, receivers);
+    } else if (
+      this.receivedElsewhere.size < RECEIVED_PER_TICK ||
+      this.receivedElsewhere.has(trace)
+    ) {
+      add(this.receivedElsewhere, trace, receivers);
     }
   }
 
   /** Returns what was recorded since the last tick; `undefined` if there is nothing. */
   tick(withCounts: boolean): AppTick | undefined {
-    const { records, heardElsewhere, skipped } = this;
+    const { records, receivedElsewhere, skipped } = this;
     const counts = withCounts ? this.takeCounts() : undefined;
-    if (records.length + heardElsewhere.size + skipped.size === 0 && counts === undefined) {
+    if (records.length + receivedElsewhere.size + skipped.size === 0 && counts === undefined) {
       return undefined;
     }
     const tick = {
       appId: this.options.appId,
       loop: this.options.loop,
       records,
-      heard: [...heardElsewhere],
+      heard: [...receivedElsewhere],
       skipped: Object.fromEntries(skipped),
       counts,
     };
@@ -116,7 +119,7 @@ export class AppTap implements Tap, PushTap {
     this.characters = 0;
     this.recorded.clear();
     this.traced.clear();
-    heardElsewhere.clear();
+    receivedElsewhere.clear();
     skipped.clear();
     return tick;
   }

@@ -32,7 +32,7 @@ export const CHARACTERS_PER_TICK = 128 * 1024;
 export const NAMES_COUNTED_MAX = 1000;
 
 /** How many receiver counts for other loops' records one loop reports per tick. */
-export const HEARD_PER_TICK = 1000;
+export const RECEIVED_PER_TICK = 1000;
 
 /** The limit of bytes kept of a record's data. */
 export const DATA_BYTES = 1024;

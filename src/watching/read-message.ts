@@ -37,7 +37,7 @@ function isTick(tick: unknown): tick is AppTick {
     isText(appId) &&
     isText(loop) &&
     isListOf(records, isRecord) &&
-    isListOf(heard, isHeard) &&
+    isListOf(heard, isReceivedElsewhere) &&
     isByKind(skipped) &&
     (counts === undefined || isCounts(counts))
   );
@@ -50,8 +50,8 @@ function isRecord(record: unknown): boolean {
   return isObject(record) && texts.every(isText) && isNumber(atMs) && isNumber(receivers);
 }
 
-function isHeard(heard: unknown): boolean {
-  return Array.isArray(heard) && isText(heard[0]) && isNumber(heard[1]);
+function isReceivedElsewhere(given: unknown): boolean {
+  return Array.isArray(given) && isText(given[0]) && isNumber(given[1]);
 }
 
 function isCounts(counts: unknown): boolean {

@@ -60,7 +60,7 @@ export interface AppTick {
   /** Identifies the loop among those of all servers. */
   readonly loop: string;
   readonly records: readonly TapRecord[];
-  /** Receivers of events that other loops have recorded. */
+  /** Receivers of events that other loops have recorded. The name goes between servers of different releases. */
   readonly heard: readonly (readonly [trace: string, receivers: number])[];
   /** Records that were wanted and dropped for lack of room. */
   readonly skipped: ByKind;

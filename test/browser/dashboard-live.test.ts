@@ -62,11 +62,11 @@ it('shows who received an event, and the channel that was meant where nobody did
   const { page, complaints } = await openLive();
   await send('my-channel');
   await rowsOf(page)
-    .filter({ hasText: /API.*my-channel.*→ 1 heard/ })
+    .filter({ hasText: /API.*my-channel.*→ received by 1/ })
     .waitFor();
   await send('my.channel');
   await rowsOf(page)
-    .filter({ hasText: /0 heard.*did you mean my-channel/ })
+    .filter({ hasText: /received by nobody.*did you mean my-channel/ })
     .click();
   const panel = page.getByRole('region', { name: 'One record' });
   expect(await panel.textContent()).toContain('Did you mean my-channel?');

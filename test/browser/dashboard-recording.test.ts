@@ -64,7 +64,7 @@ it('records what happens, opens it again, makes a test of it, and sends it to an
   await page.getByLabel('Recording').setInputFiles(recording);
   await page.getByText(`This is a recording of ${APP.id}`).waitFor();
   await rows
-    .filter({ hasText: /order.*→ 1 heard/ })
+    .filter({ hasText: /order.*→ received by 1/ })
     .first()
     .waitFor();
   expect(await axe(page)).toEqual([]);

@@ -107,7 +107,7 @@ it('is walked through by keyboard alone', async () => {
   await page.keyboard.press('Control+a');
   await page.keyboard.type('nobody-is-here');
   await page.keyboard.press('Control+Enter');
-  await page.getByText('0 heard.').waitFor();
+  await page.getByText('Received by nobody.').waitFor();
   // In a field, keys are text.
   await page.keyboard.type('?g');
   expect(await page.getByRole('dialog').count()).toBe(0);
@@ -128,7 +128,7 @@ it('asks for the password over the page when the session has ended, and then con
   await page.getByRole('button', { name: 'Send', exact: true }).click();
   await page.getByLabel('Password').fill(PASSWORD);
   await page.keyboard.press('Enter');
-  await page.getByText('heard').first().waitFor();
+  await page.getByText('Received by nobody.').waitFor();
   expect(await page.getByRole('textbox', { name: 'Data' }).inputValue()).toBe('what was typed');
   await page.close();
 });

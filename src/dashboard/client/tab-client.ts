@@ -21,7 +21,7 @@ export function connectTab(
   { key, channel }: { readonly key: string; readonly channel: string },
   listener: {
     readonly subscribed: (socketId: string) => void;
-    readonly heard: (event: TabEvent) => void;
+    readonly onEvent: (event: TabEvent) => void;
     readonly failed: (why: string) => void;
   },
 ): TabClient {
@@ -52,7 +52,7 @@ export function connectTab(
     fail(`The server closed the connection: ${code} ${reason}`),
   );
   socket.addEventListener('message', ({ data: text }) => {
-    const { event, channel: heardOn, data } = frameOf(String(text));
+    const { event, channel: subscribedTo, data } = frameOf(String(text));
     switch (event) {
       case 'pusher:connection_established':
         clearTimeout(timeout);
@@ -70,7 +70,7 @@ export function connectTab(
         break;
       default:
         if (event.startsWith('pusher')) break;
-        listener.heard({ channel: heardOn, event, data, atMs: Date.now() });
+        listener.onEvent({ channel: subscribedTo, event, data, atMs: Date.now() });
     }
   });
   return { close };

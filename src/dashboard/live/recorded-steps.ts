@@ -27,7 +27,7 @@ export function stepsOf(records: readonly LiveRecord[], target: Target, runner: 
   if (lines.length > kept.length)
     kept.push(`// ${lines.length - kept.length} more steps are left out.`);
   return [
-    '// Steps of a recording, as a test. Each event must be heard by the clients that its step names.',
+    '// Steps of a recording, as a test. Each event must be received by the clients that its step names.',
     '// npm install pusher-js && PASSWORD=… node FILE.mjs',
     `const recorded = ${printed(target)};`,
     runner,
@@ -93,14 +93,14 @@ class Steps {
     if (kind === 'client' && sender === undefined) {
       return [`// Left out: ${printed(event)} of a client that connected before the recording.`];
     }
-    const heard = [...this.clients].flatMap(([id, { name, channels }]) =>
+    const receivers = [...this.clients].flatMap(([id, { name, channels }]) =>
       channels.has(channel) && id !== except && name !== (kind === 'client' ? sender : '')
         ? [name]
         : [],
     );
     return kind === 'client'
-      ? [step('says', sender, channel, event, data, heard)]
-      : [step('send', channel, event, data, heard)];
+      ? [step('says', sender, channel, event, data, receivers)]
+      : [step('send', channel, event, data, receivers)];
   }
 }
 

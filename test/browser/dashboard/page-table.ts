@@ -31,7 +31,7 @@ export const emptyPages: readonly Row[] = [
 export const fullPages: readonly Row[] = [
   ['', 'Großer Laden'],
   ['/audit', 'createApp'],
-  ['/apps/{app}/live', '0 heard', 'Connected.'],
+  ['/apps/{app}/live', 'received by nobody', 'Connected.'],
   ['/apps/{app}/channels', LONG_CHANNEL],
   [`/apps/{app}/channels/${LONG_CHANNEL}`, 'алиса'],
   ['/apps/{app}/channels/kept-news', 'A client gets after it'],

@@ -123,7 +123,9 @@ describe('the most common mistakes are explained on the screen', () => {
     const { page } = await open(inApp('live'));
     await page.getByText('Connected.').first().waitFor();
     await seeded.sendBeside();
-    const row = page.getByRole('option', { name: /my\.channel.*0 heard.*did you mean my-channel/ });
+    const row = page.getByRole('option', {
+      name: /my\.channel.*received by nobody.*did you mean my-channel/,
+    });
     await row.click();
     await page.getByRole('link', { name: 'my-channel' }).click();
     await page.getByRole('heading', { level: 1, name: 'my-channel' }).waitFor();

@@ -44,7 +44,7 @@ export function ConnectionTable({
         'Library',
         { number: 'Channels' },
         { number: 'Waits' },
-        { number: 'Heard' },
+        { number: 'Last sent' },
         { number: 'Open' },
       ]}
     >
@@ -72,7 +72,7 @@ export function ConnectionTable({
           <td class="number" data-label="waits">
             <Waiting bytes={each.waitingBytes} />
           </td>
-          <td class="number" data-label="heard">
+          <td class="number" data-label="last sent">
             {duration(nowMs - each.heardAtMs)} ago
           </td>
           <td class="number" data-label="open">

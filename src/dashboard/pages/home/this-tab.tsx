@@ -33,7 +33,7 @@ export const keyOf = (app: string) => apps.value?.find(({ id }) => id === app)?.
 /** Connects this tab to the app, and shows what it receives. */
 export function ThisTab({ app, tab: { state, why }, setTab, own, begin }: ThisTabProps) {
   const key = keyOf(app);
-  const [heard, setHeard] = useState<readonly TabEvent[]>([]);
+  const [received, setReceived] = useState<readonly TabEvent[]>([]);
   const client = useRef<TabClient | undefined>(undefined);
   const { current: channel } = useRef(sendDraft.peek().channel);
   useEffect(() => () => client.current?.close(), []);
@@ -47,7 +47,7 @@ export function ThisTab({ app, tab: { state, why }, setTab, own, begin }: ThisTa
           own.current = socket;
           setTab({ state: 'connected' });
         },
-        heard: (event) => setHeard((before) => [event, ...before].slice(0, 5)),
+        onEvent: (event) => setReceived((before) => [event, ...before].slice(0, 5)),
         failed: (why) => setTab({ state: 'failed', why }),
       },
     );
@@ -73,15 +73,15 @@ export function ThisTab({ app, tab: { state, why }, setTab, own, begin }: ThisTa
         </span>
       </div>
       {state === 'failed' && <Notice level="bad">{why}</Notice>}
-      {heard.length > 0 && <Received heard={heard} />}
+      {received.length > 0 && <Received events={received} />}
     </>
   );
 }
 
-function Received({ heard }: { readonly heard: readonly TabEvent[] }) {
+function Received({ events }: { readonly events: readonly TabEvent[] }) {
   return (
     <dl class="received" aria-label="What this tab received">
-      {heard.map(({ event, data, atMs }) => (
+      {events.map(({ event, data, atMs }) => (
         <>
           <dt class="muted mono">{preciseTime(atMs)}</dt>
           <dd>

@@ -81,7 +81,7 @@ export function LiveLine({
               })
               .join(', ')}; every other kind in full.`}
         {feed.away.value.length > 0 && (
-          <strong class="warn"> Not heard from: {feed.away.value.join(', ')}.</strong>
+          <strong class="warn"> No answer from: {feed.away.value.join(', ')}.</strong>
         )}
         {feed.hidesPayloads.value && ' Payloads are hidden on this server.'}
       </span>

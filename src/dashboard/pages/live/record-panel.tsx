@@ -12,7 +12,7 @@ import { Words } from '../../parts/words.tsx';
 import { go, inApp, inInstance, pathTo } from '../../routing/router.ts';
 import { userPath, userQuery } from '../../shell/user-link.tsx';
 import { sendDraft } from '../send/draft.ts';
-import { Heard, Kind } from './record-row.tsx';
+import { Kind, Receivers } from './record-row.tsx';
 
 interface RecordPanelProps {
   readonly record: LiveRecord;
@@ -37,7 +37,7 @@ export function RecordPanel({ record: given, feed, close }: RecordPanelProps) {
       <div class="inside stack">
         {record.reason !== undefined && <Reason record={record} />}
         {record.receivers === 0 && record.reason === undefined && (
-          <Unheard record={record} app={subject.id} />
+          <NobodyReceived record={record} app={subject.id} />
         )}
         <dl class="facts">
           {factsOf(record, subject).map(([name, fact, href]) =>
@@ -79,11 +79,11 @@ interface PartProps {
   readonly app: string;
 }
 
-function Unheard({ record, app }: PartProps) {
+function NobodyReceived({ record, app }: PartProps) {
   const { near, kind, except } = record;
   return (
     <p>
-      <Heard record={record} />{' '}
+      <Receivers record={record} />{' '}
       {near ? (
         <>
           Nobody is subscribed to this name. Did you mean{' '}

@@ -16,7 +16,7 @@ export function Kind({ kind }: { readonly kind: string }) {
 }
 
 /** How many connections received an event, or how many devices a record is about. */
-export function Heard({ record }: { readonly record: LiveRecord }) {
+export function Receivers({ record }: { readonly record: LiveRecord }) {
   const { devices, platform } = record;
   if (devices !== undefined || platform !== undefined) {
     return (
@@ -28,8 +28,8 @@ export function Heard({ record }: { readonly record: LiveRecord }) {
   if (record.receivers === undefined) {
     return <span class="muted">{record.bytes === undefined ? '' : bytes(record.bytes)}</span>;
   }
-  if (record.receivers > 0) return <span>→ {count(record.receivers)} heard</span>;
-  return <strong class="warn">0 heard ⚠</strong>;
+  if (record.receivers > 0) return <span>→ received by {count(record.receivers)}</span>;
+  return <strong class="warn">received by nobody ⚠</strong>;
 }
 
 /** A short text about a record: the error, or the result. */
@@ -102,8 +102,8 @@ export function RecordRow({
       <Kind kind={record.kind} />
       <span class="where cut">{where}</span>
       <What name={what} />
-      <span class="heard">
-        <Heard record={record} />
+      <span class="receivers">
+        <Receivers record={record} />
       </span>
       <span class="data cut">
         {words || (record.data ?? record.transport ?? record.target ?? record.origin)}

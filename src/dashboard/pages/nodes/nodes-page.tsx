@@ -109,7 +109,7 @@ function State({ node: { report, heardAtMs, silentSinceMs } }: { readonly node: 
       <>
         <span class="tag bad">does not answer</span>
         <div class="muted small">
-          since {moment(silentSinceMs ?? heardAtMs)}, last heard {moment(heardAtMs)}
+          since {moment(silentSinceMs ?? heardAtMs)}, last message {moment(heardAtMs)}
         </div>
       </>
     );

@@ -113,7 +113,7 @@ function SentTo({ app, sent }: { readonly app: string; readonly sent: Sent }) {
         <li key={name}>
           {receivers === 0 ? (
             <p>
-              <strong class="warn">0 heard.</strong> Nobody is subscribed to {name}.{' '}
+              <strong class="warn">Received by nobody.</strong> Nobody is subscribed to {name}.{' '}
               {near !== null && (
                 <>
                   Did you mean{' '}

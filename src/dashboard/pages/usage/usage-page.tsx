@@ -3,7 +3,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { QuotaBar } from '../../parts/charts/charts.tsx';
 import { Band, Bars } from '../../parts/charts/plots.tsx';
 import { Button } from '../../parts/controls.tsx';
-import { count, duration } from '../../parts/formats.ts';
+import { count, counted, duration } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { address, setQuery } from '../../routing/router.ts';
@@ -78,7 +78,7 @@ function sentence(usage: readonly Used[], { unit, word }: (typeof views)[number]
   if (busiest === undefined) return 'No hour has been measured yet.';
   const most = busiest.connections?.most ?? 0;
   const since = word === '48 hours' ? '48 hours' : '14 days';
-  return `${count(most)} connections at most in ${since}${most === 0 ? '' : `, at ${labelOf(busiest)} UTC`}, and ${count(total)} messages.`;
+  return `${counted(most, 'connection')} at most in ${since}${most === 0 ? '' : `, at ${labelOf(busiest)} UTC`}, and ${count(total)} messages.`;
 }
 
 function Days({ usage }: { readonly usage: readonly Used[] }) {

@@ -16,11 +16,13 @@ interface PlotProps {
   readonly rows: readonly (readonly [string, ...(number | null)[]])[];
   readonly peak: number;
   readonly print?: (value: number) => string;
+  /** The colours of the chart, if there are several, with what each shows. */
+  readonly legend?: readonly (readonly [look: string, name: string])[];
   readonly children: ComponentChildren;
 }
 
 /** A chart over time that starts at 0, with the same figures as a table behind a button. */
-function Plot({ title, columns, rows, peak, print = count, children }: PlotProps) {
+function Plot({ title, columns, rows, peak, print = count, legend = [], children }: PlotProps) {
   const [isTable, setTable] = useState(false);
   const id = useId();
   const [first, ...figures] = columns;
@@ -57,7 +59,18 @@ function Plot({ title, columns, rows, peak, print = count, children }: PlotProps
           role="img"
           aria-label={`${title}. Highest: ${print(peak)}. The table has all figures.`}
         >
-          <span class="tick">{print(peak)}</span>
+          <span class="tick ends">
+            <span>{print(peak)}</span>
+            {legend.length > 0 && (
+              <span class="legend">
+                {legend.map(([look, name]) => (
+                  <span key={name}>
+                    <i class={look} /> {name}
+                  </span>
+                ))}
+              </span>
+            )}
+          </span>
           <svg
             aria-hidden="true"
             viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
@@ -113,6 +126,14 @@ export function Bars({
     <Plot
       title={title}
       peak={peak}
+      legend={
+        partName === undefined
+          ? []
+          : [
+              ['bar', name],
+              ['bar second', partName],
+            ]
+      }
       columns={['When', name, ...(partName === undefined ? [] : [partName])]}
       rows={bars.map(({ label, value, part }) => [
         label,
@@ -162,6 +183,10 @@ export function Band({
     <Plot
       title={title}
       peak={peak}
+      legend={[
+        ['stroke', 'Average'],
+        ['area', 'Fewest to most'],
+      ]}
       columns={['When', 'Most', 'Average', 'Fewest']}
       rows={points.map(({ label, value }) => [
         label,
