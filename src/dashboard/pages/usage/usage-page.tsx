@@ -138,10 +138,7 @@ function Hours({
           part: of?.clientMessages ?? 0,
         }))}
       />
-      <p class="muted small">
-        Hours are UTC. Line: average. Band: fewest to most. Lower part of a bar: caused by clients.
-        Gap: no server ran.
-      </p>
+      <p class="muted small">Hours are UTC. Gap: no server ran.</p>
     </>
   );
 }
