@@ -55,6 +55,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'node',
     'push/explain',
     'push/model/device.ts',
+    'push/model/instance-id.ts',
     'runtime',
     'stores',
     'tenants',

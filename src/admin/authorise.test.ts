@@ -3,6 +3,7 @@ import { OperationRefused } from '../tenants/operation-refused.ts';
 import { authorise } from './authorise.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
+import { PathValues } from './path-values.ts';
 import { type Rights, type Role, roles } from './rights.ts';
 
 const asker = { how: 'proxy', user: 'ann', groups: ['staff'] } as const;
@@ -100,7 +101,7 @@ function refusal(
   try {
     authorise(operation, rights, {
       asker,
-      path: { id },
+      path: new PathValues(operation.path, { id }),
       query: secrets ? { secrets: 'true' } : {},
     });
     return undefined;

@@ -1,5 +1,6 @@
 import { OperationRefused } from '../tenants/operation-refused.ts';
 import type { Operation } from './operation.ts';
+import type { PathValues } from './path-values.ts';
 import {
   type Caller,
   hasRole,
@@ -12,7 +13,7 @@ import {
 
 interface Asked {
   readonly asker: Caller;
-  readonly path: Readonly<Record<string, string>>;
+  readonly path: PathValues;
   readonly query: Readonly<Record<string, string>>;
 }
 
@@ -32,7 +33,7 @@ export function authorise(
       `This takes the role ${least}; yours is ${rights.role}`,
     );
   }
-  const id = asked.path['id'] ?? '';
+  const id = asked.path.of('id');
   // The same answer as for an unknown id, so that callers cannot find out which ids exist.
   if (path.startsWith('/apps/{id}')) {
     if (!seesApp(rights, id)) throw new OperationRefused('not-found', `There is no app ${id}`);

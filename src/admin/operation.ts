@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../config/schema.ts';
+import type { InstanceId } from '../push/model/instance-id.ts';
 import { checked } from '../tenants/checked.ts';
 import type { RefusalCode } from '../tenants/operation-refused.ts';
 import type { Admin } from './admin.ts';
+import type { PathValues } from './path-values.ts';
 import type { Caller, Rights, Role } from './rights.ts';
 
 /** The prefix of every operation's path. */
@@ -21,7 +23,7 @@ export interface BrowserSession {
 
 /** A request to an operation. Only its path and the caller's rights have been checked. */
 export interface Call {
-  readonly path: Readonly<Record<string, string>>;
+  readonly path: PathValues;
   readonly query: Readonly<Record<string, string>>;
   /** Parsed JSON; `undefined` if there was no body. */
   readonly body: unknown;
@@ -99,6 +101,8 @@ export function operation<
       admin: Admin,
       given: {
         readonly path: (name: string) => string;
+        /** The push instance of a path below `/instances/{id}`. */
+        readonly instanceId: () => InstanceId;
         readonly query: z.output<Query>;
         readonly body: z.output<Body>;
       } & Pick<Call, 'caller' | 'rights' | 'session' | 'signal'>,
@@ -120,7 +124,8 @@ export function operation<
       status,
       body: await act(admin, {
         ...call,
-        path: (name) => call.path[name] ?? '',
+        path: (name) => call.path.of(name),
+        instanceId: () => call.path.instanceId(),
         query: checked(query, { input: call.query, unknownField: 'unknown parameter' }),
         body: checked(body, { input: call.body, unknownField: 'unknown setting' }),
       }),

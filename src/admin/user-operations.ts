@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type InstanceId, readInstanceId } from '../push/model/instance-id.ts';
 import { readUserId } from '../push/model/user-id.ts';
 import { OperationRefused } from '../tenants/operation-refused.ts';
 import type { Admin } from './admin.ts';
@@ -81,7 +82,9 @@ export const userOperations: readonly Operation[] = [
       const user = read.userId;
       const [ofApp, ofInstance] = await Promise.all([
         app === undefined ? null : inApp(admin, { user, id: app, channel, rights }),
-        instance === undefined ? null : inInstance(admin, { user, id: instance, rights }),
+        instance === undefined
+          ? null
+          : inInstance(admin, { user, id: readInstanceId(instance), rights }),
       ]);
       return { user, app: ofApp, push: ofInstance };
     },
@@ -134,7 +137,10 @@ async function inApp(
   };
 }
 
-async function inInstance({ devices }: Admin, { user, id, rights }: Wanted) {
+async function inInstance(
+  { devices }: Admin,
+  { user, id, rights }: Omit<Wanted, 'id'> & { readonly id: InstanceId },
+) {
   if (!seesInstance(rights, id)) {
     throw new OperationRefused('not-found', `There is no instance ${id}`);
   }
@@ -147,7 +153,7 @@ async function inInstance({ devices }: Admin, { user, id, rights }: Wanted) {
     limit: PUBLISHES_SHOWN,
   });
   return {
-    id: id.toLowerCase(),
+    id,
     devices: found.devices.map((one) => showDevice(one, rights)),
     moreDevices: found.next !== undefined,
     publishes: publishes.map(showLastPublish),

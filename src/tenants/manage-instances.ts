@@ -3,6 +3,7 @@ import { isObject } from '../config/settings/plain-json.ts';
 import { instanceSettings } from '../config/settings/push-settings.ts';
 import { secretKeysMeant } from '../config/settings/secret-key-name.ts';
 import { vapidSubjectFault } from '../config/settings/vapid-subject.ts';
+import { type InstanceId, readInstanceId } from '../push/model/instance-id.ts';
 import type { StoredInstance, StoredInstances } from '../stores/tenants/instance-store.ts';
 import { checked } from './checked.ts';
 import { newInstance, newSecretKey } from './instance-credentials.ts';
@@ -31,13 +32,18 @@ export interface NewInstance extends InstanceChange {
 }
 
 /** Manages the instances, for the admin API and for the command line. */
-export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, InstanceSettings> {
+export class InstanceAdmin extends TenantAdmin<
+  StoredInstances,
+  StoredInstance,
+  InstanceSettings,
+  InstanceId
+> {
   constructor(options: TenantAdminOptions<StoredInstances, InstanceSettings>) {
     super(instanceKind, options);
   }
 
   /** Creates an instance and returns its id. Generates an id, a secret key and VAPID keys if none are given. */
-  create(given: NewInstance): Promise<string> {
+  create(given: NewInstance): Promise<InstanceId> {
     const made = newInstance(given.name ?? '');
     const { id = made.id, secretKeys = made.secretKeys } = given;
     return this.enqueue(async () => {
@@ -55,12 +61,12 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
       if (isConfigured || !(await this.store.create(instance, Date.now()))) {
         throw this.alreadyExists(id);
       }
-      return id;
+      return readInstanceId(id);
     });
   }
 
   /** Changes the given settings and keeps the others. */
-  update(id: string, change: InstanceChange): Promise<void> {
+  update(id: InstanceId, change: InstanceChange): Promise<void> {
     return this.change(id, async () => {
       const { secretKeys } = await this.stored(id);
       const found = await this.store.update(id, (now) =>
@@ -71,12 +77,12 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
   }
 
   /** Returns what `update` would make of an instance. Nothing is changed. */
-  tryUpdate(id: string, change: InstanceChange): Promise<KeptTenant<InstanceSettings>> {
+  tryUpdate(id: InstanceId, change: InstanceChange): Promise<KeptTenant<InstanceSettings>> {
     return this.tried(id, async () => changed(await this.stored(id), change));
   }
 
   /** Adds a new secret key and returns it. The others stay valid. */
-  addKey(id: string): Promise<string> {
+  addKey(id: InstanceId): Promise<string> {
     return this.change(id, async () => {
       const secret = newSecretKey();
       checkRoomForKey((await this.stored(id)).secretKeys);
@@ -86,7 +92,7 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
   }
 
   /** Removes a secret key, but never the last one. `given` is the whole key, or at least its first 8 characters. */
-  removeKey(id: string, given: string): Promise<void> {
+  removeKey(id: InstanceId, given: string): Promise<void> {
     return this.change(id, async () => {
       const [secret, another] = secretKeysMeant((await this.stored(id)).secretKeys, given);
       if (another !== undefined) {
@@ -105,7 +111,7 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
   }
 
   /** Deletes an instance, even one that was removed from the configuration. Returns how many devices it had. */
-  delete(id: string): Promise<number> {
+  delete(id: InstanceId): Promise<number> {
     return this.change(id, async () => {
       const devices = await this.store.delete(id);
       if (devices === undefined) throw this.notFound(id);

@@ -3,6 +3,7 @@ import type { App } from '../channels/app.ts';
 import type { InstanceSettings } from '../config/schema.ts';
 import { appSettings } from '../config/settings/channels-settings.ts';
 import { instanceSettings } from '../config/settings/push-settings.ts';
+import { readInstanceId } from '../push/model/instance-id.ts';
 import { openDatabase } from '../stores/database/database.ts';
 import { AppStore } from '../stores/tenants/app-store.ts';
 import { StoredInstances } from '../stores/tenants/instance-store.ts';
@@ -10,7 +11,7 @@ import { newInstanceId } from './instance-credentials.ts';
 import { AppAdmin } from './manage-apps.ts';
 import { InstanceAdmin } from './manage-instances.ts';
 
-const CONFIGURED = newInstanceId();
+const CONFIGURED = readInstanceId(newInstanceId());
 
 /** What manages apps and instances in an empty store, beside a configuration that may have one of each. */
 async function open() {
@@ -48,14 +49,14 @@ async function open() {
 describe.each(['apps', 'instances'] as const)('managing %s', (kind) => {
   it('adds keys up to the limit', async () => {
     await using all = await open();
-    const id = await all[kind].create({ settings: {} });
+    const id = readInstanceId(await all[kind].create({ settings: {} }));
     for (let keys = 1; keys < 20; keys++) await all[kind].addKey(id);
     await expect(all[kind].addKey(id)).rejects.toMatchObject({ status: 409 });
   });
 
   it('never removes the last key', async () => {
     await using all = await open();
-    const id = await all[kind].create({ settings: {} });
+    const id = readInstanceId(await all[kind].create({ settings: {} }));
     const stored = await all[kind].stored(id);
     const key = 'keys' in stored ? (stored.keys[0]?.key ?? '') : (stored.secretKeys[0] ?? '');
     await expect(all[kind].removeKey(id, key)).rejects.toMatchObject({ status: 409 });
@@ -67,7 +68,7 @@ describe.each(['apps', 'instances'] as const)('managing %s', (kind) => {
   it('creates nothing with an id that exists', async () => {
     await using all = await open();
     all.configure();
-    const id = await all[kind].create({ settings: {} });
+    const id = readInstanceId(await all[kind].create({ settings: {} }));
     for (const taken of [id, CONFIGURED]) {
       await expect(all[kind].create({ id: taken, settings: {} })).rejects.toMatchObject({
         status: 409,
@@ -93,7 +94,7 @@ describe.each(['apps', 'instances'] as const)('managing %s', (kind) => {
 
   it('reports each change of the store, and only those', async () => {
     await using all = await open();
-    const id = await all[kind].create({ settings: {} });
+    const id = readInstanceId(await all[kind].create({ settings: {} }));
     await all[kind].update(id, { name: 'x', settings: {} });
     await all[kind].delete(id);
     expect(all.changes()).toBe(3);

@@ -35,6 +35,7 @@ export abstract class TenantAdmin<
   Store extends TenantStore<Stored>,
   Stored extends StoredTenant,
   Settings extends { readonly id: string },
+  Id extends string = string,
 > {
   protected readonly store: Store;
   protected readonly configured: () => readonly Settings[];
@@ -68,7 +69,7 @@ export abstract class TenantAdmin<
     return { kept, notServed };
   }
 
-  async get(id: string): Promise<KeptTenant<Settings>> {
+  async get(id: Id): Promise<KeptTenant<Settings>> {
     const configured = this.configured();
     const tenant = configured.find((one) => one.id === id);
     if (tenant !== undefined) return { tenant, source: 'configuration' };
@@ -85,14 +86,14 @@ export abstract class TenantAdmin<
   }
 
   /** The tenant as it is in the store, without defaults. */
-  async stored(id: string): Promise<Stored> {
+  async stored(id: Id): Promise<Stored> {
     const stored = await this.store.get(id);
     if (stored === undefined) throw this.notFound(id);
     return stored;
   }
 
   /** Changes a tenant of the store. */
-  protected change<T>(id: string, make: () => Promise<T>): Promise<T> {
+  protected change<T>(id: Id, make: () => Promise<T>): Promise<T> {
     return this.enqueue(async () => {
       this.refuseConfigured(id);
       return await make();
@@ -100,7 +101,7 @@ export abstract class TenantAdmin<
   }
 
   /** Returns how a stored tenant would look after a change. Changes nothing. */
-  protected async tried(id: string, make: () => Promise<Stored>): Promise<KeptTenant<Settings>> {
+  protected async tried(id: Id, make: () => Promise<Stored>): Promise<KeptTenant<Settings>> {
     this.refuseConfigured(id);
     const stored = [await make()];
     const { served, notServed } = completeTenants(this.kind, {

@@ -47,6 +47,25 @@ describe('the instances of the admin API', () => {
     expect(await show(made.id.toUpperCase())).toEqual(made);
   });
 
+  it('are named in lower case in the log and in the audit list, however the path spells them', async () => {
+    const { id } = await make();
+    const path = `/instances/${id.toUpperCase()}`;
+    await admin(server, 'PATCH', path, { body: { name: 'renamed' } });
+    await admin(server, 'PATCH', path, { body: { name: 1 } });
+    await admin(server, 'DELETE', path);
+    const { json } = await admin(server, 'GET', '/audit');
+    const { entries } = json as { entries: { operation: string; subject: string }[] };
+    expect(entries.slice(0, 3).map(({ operation, subject }) => [operation, subject])).toEqual([
+      ['deleteInstance', id],
+      ['changeInstance', id],
+      ['changeInstance', id],
+    ]);
+    const log = JSON.stringify((await admin(server, 'GET', `/log?text=${id}`)).json);
+    expect(log).toContain('Instance changed');
+    expect(log).toContain('Instance deleted');
+    expect(log).not.toContain(id.toUpperCase());
+  });
+
   it('may bring an id and keys of their own, so that an instance can move here', async () => {
     const { web } = await make();
     const id = crypto.randomUUID();

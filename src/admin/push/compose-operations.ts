@@ -75,8 +75,8 @@ export const composeOperations: readonly Operation[] = [
         ),
     }),
     refusals: ['not-found', 'forbidden', 'over-limit'],
-    act: async ({ instances, composing }, { path, body, rights }) => {
-      const { tenant: instance } = await instances.get(path('id').toLowerCase());
+    act: async ({ instances, composing }, { instanceId, body, rights }) => {
+      const { tenant: instance } = await instances.get(instanceId());
       refuseForeignApp(instance, { body, rights });
       const { faults, requests, audience, live } = await composing.preview(instance, draftOf(body));
       return {
@@ -108,10 +108,10 @@ export const composeOperations: readonly Operation[] = [
     answer: z.strictObject({ publishId: z.string() }),
     refusals: ['not-found', 'forbidden', 'conflict', 'over-limit'],
     logLine: { message: 'Publish sent', subject: 'instance' },
-    act: async ({ instances, composing }, { path, query, body, rights }) => {
-      const { tenant: instance } = await instances.get(path('id').toLowerCase());
+    act: async ({ instances, composing }, { instanceId, query, body, rights }) => {
+      const { tenant: instance } = await instances.get(instanceId());
       refuseForeignApp(instance, { body, rights });
-      const publishId = await composing.publish(path('id'), draftOf(body), query.idempotencyKey);
+      const publishId = await composing.publish(instanceId(), draftOf(body), query.idempotencyKey);
       return { publishId };
     },
   }),

@@ -1,5 +1,6 @@
 import type { InstanceSettings } from '../../config/schema.ts';
 import type { Platform } from '../../push/model/device.ts';
+import type { InstanceId } from '../../push/model/instance-id.ts';
 import type { PublishTarget } from '../../push/model/publish.ts';
 import type { JsonObject } from '../../runtime/json-object.ts';
 
@@ -67,7 +68,7 @@ export interface GatewayAnswer {
 export interface Composing {
   preview(instance: InstanceSettings, draft: Draft): Promise<Preview>;
   /** Gives the id of the publish. */
-  publish(id: string, draft: Draft, idempotencyKey: string | undefined): Promise<string>;
+  publish(id: InstanceId, draft: Draft, idempotencyKey: string | undefined): Promise<string>;
   /** Checks with a message that no device gets. `isTrial`: with these settings instead of those in use. */
   check(
     instance: InstanceSettings,

@@ -2,6 +2,7 @@ import { type ExplainOptions, explain } from '../../push/explain/explain.ts';
 import { type Explanation, outcomeOf, type TimelineEvent } from '../../push/explain/timeline.ts';
 import { type DeviceId, platforms } from '../../push/model/device.ts';
 import { readDeviceId } from '../../push/model/device-id.ts';
+import type { InstanceId } from '../../push/model/instance-id.ts';
 import type { PublishId, PublishState } from '../../push/model/publish.ts';
 import { readPublishId } from '../../push/model/publish-id.ts';
 import type { PushTaps } from '../../push/watching/push-tap.ts';
@@ -21,10 +22,10 @@ import { OperationRefused } from '../../tenants/operation-refused.ts';
 
 export interface DeviceAdminOptions {
   readonly database: Database;
-  /** The number of a served instance. The id may be in any case. */
-  readonly numberOf: (id: string) => number | undefined;
+  /** The number of a served instance. */
+  readonly numberOf: (id: InstanceId) => number | undefined;
   /** The gateways that servers have paused for an instance. */
-  readonly pauses: (id: string) => Promise<ExplainOptions['pauses']>;
+  readonly pauses: (id: InstanceId) => Promise<ExplainOptions['pauses']>;
   /** Shows removed devices in live streams. */
   readonly taps: PushTaps;
   readonly log: Log;
@@ -68,11 +69,14 @@ export class DeviceAdmin {
     this.publishes = new StoredPublishes(database);
   }
 
-  async list(id: string, { filter, after, limit }: DeviceQuery & { readonly limit: number }) {
+  async list(id: InstanceId, { filter, after, limit }: DeviceQuery & { readonly limit: number }) {
     return await this.devices.list({ instance: this.numberOf(id), filter, after, limit });
   }
 
-  async remove(id: string, { filter, after, dryRun }: DeviceQuery & { readonly dryRun: boolean }) {
+  async remove(
+    id: InstanceId,
+    { filter, after, dryRun }: DeviceQuery & { readonly dryRun: boolean },
+  ) {
     const instance = this.numberOf(id);
     const done = await this.devices.remove({ instance, filter, after, isDryRun: dryRun });
     if (!dryRun && done.devices > 0) this.removed(id, { devices: done.devices });
@@ -80,7 +84,7 @@ export class DeviceAdmin {
   }
 
   /** Removes one device. */
-  async removeOne(id: string, deviceText: string): Promise<DeviceId> {
+  async removeOne(id: InstanceId, deviceText: string): Promise<DeviceId> {
     const { id: device, registered } = await this.find(id, deviceText);
     if (registered !== undefined) {
       await this.registered.delete({ instance: this.numberOf(id), id: device });
@@ -89,7 +93,7 @@ export class DeviceAdmin {
     return device;
   }
 
-  async find(id: string, deviceText: string): Promise<FoundDevice> {
+  async find(id: InstanceId, deviceText: string): Promise<FoundDevice> {
     const instance = this.numberOf(id);
     const device = deviceIdIn(deviceText);
     const found = await readKnownDevice(this.options.database, { instance, id: device });
@@ -98,7 +102,7 @@ export class DeviceAdmin {
   }
 
   /** The interests of a registered device. */
-  async interests(id: string, device: DeviceId) {
+  async interests(id: InstanceId, device: DeviceId) {
     const key = { instance: this.numberOf(id), id: device };
     const found = await this.registered.interests({ ...key, after: '', limit: INTERESTS_SHOWN });
     return found ?? { interests: [], more: false };
@@ -106,7 +110,7 @@ export class DeviceAdmin {
 
   /** The results of the newest publishes that were for any of these devices. */
   async lastPublishes(
-    id: string,
+    id: InstanceId,
     devices: readonly Pick<FoundDevice, 'id' | 'number'>[],
     { before, limit }: { readonly before?: number | undefined; readonly limit: number },
   ) {
@@ -136,7 +140,7 @@ export class DeviceAdmin {
   }
 
   /** Explains why a device did or did not get a publish. */
-  async explain(id: string, given: { readonly publish: string; readonly device: string }) {
+  async explain(id: InstanceId, given: { readonly publish: string; readonly device: string }) {
     this.numberOf(id);
     const publish = publishIdIn(given.publish);
     const found = await this.storyOf(id, { publish, device: deviceIdIn(given.device) });
@@ -147,7 +151,7 @@ export class DeviceAdmin {
 
   /** Devices that a publish has not reached. */
   async unreached(
-    id: string,
+    id: InstanceId,
     { publish, ...query }: Omit<UnreachedQuery, 'instance' | 'publish'> & { publish: string },
   ) {
     const instance = this.numberOf(id);
@@ -159,7 +163,7 @@ export class DeviceAdmin {
 
   /** `undefined`: no such publish; without `story`: no such device. */
   private async storyOf(
-    id: string,
+    id: InstanceId,
     { publish, device }: { readonly publish: PublishId; readonly device: DeviceId },
   ) {
     const instance = this.numberOf(id);
@@ -167,7 +171,7 @@ export class DeviceAdmin {
     const [status, story, pauses] = await Promise.all([
       this.publishes.status({ instance, id: publish, nowMs }),
       this.stories.story({ instance, publish, device }),
-      this.options.pauses(id.toLowerCase()),
+      this.options.pauses(id),
     ]);
     if (status === undefined) return undefined;
     if (story === undefined) return { story: undefined };
@@ -175,14 +179,17 @@ export class DeviceAdmin {
     return { story: { status, explanation } };
   }
 
-  private removed(id: string, of: { readonly devices: number; readonly device?: DeviceId }): void {
+  private removed(
+    id: InstanceId,
+    of: { readonly devices: number; readonly device?: DeviceId },
+  ): void {
     const { taps, log } = this.options;
     const { devices } = of;
-    log.info('Devices removed', { instance: id.toLowerCase(), devices, by: 'admin-api' });
+    log.info('Devices removed', { instance: id, devices, by: 'admin-api' });
     taps.watched?.get(this.numberOf(id))?.record({ kind: 'removed', ...of });
   }
 
-  private numberOf(id: string): number {
+  private numberOf(id: InstanceId): number {
     const number = this.options.numberOf(id);
     if (number === undefined) throw new OperationRefused('not-found', `There is no instance ${id}`);
     return number;

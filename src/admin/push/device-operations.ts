@@ -41,14 +41,14 @@ export const deviceOperations: readonly Operation[] = [
     }),
     answer: z.strictObject({ devices: z.array(shownDevice), next: nextPlace }),
     refusals: ['not-found'],
-    act: async ({ devices }, { path, query, rights }) => {
+    act: async ({ devices }, { instanceId, query, rights }) => {
       const { limit, after, neverAccepted, paused, ...rest } = query;
       const filter = deviceFilter({
         ...rest,
         neverAccepted: neverAccepted === 'true',
         paused: paused === 'true',
       });
-      const found = await devices.list(path('id'), { filter, after: Number(after ?? 0), limit });
+      const found = await devices.list(instanceId(), { filter, after: Number(after ?? 0), limit });
       return {
         devices: found.devices.map((one) => showDevice(one, rights)),
         next: nextText(found.next),
@@ -79,9 +79,13 @@ export const deviceOperations: readonly Operation[] = [
       next: nextPlace,
     }),
     refusals: ['not-found'],
-    act: async ({ devices }, { path, body: { dryRun, after, ...given } }) => {
+    act: async ({ devices }, { instanceId, body: { dryRun, after, ...given } }) => {
       const filter = requireCondition(deviceFilter(given));
-      const done = await devices.remove(path('id'), { filter, after: Number(after ?? 0), dryRun });
+      const done = await devices.remove(instanceId(), {
+        filter,
+        after: Number(after ?? 0),
+        dryRun,
+      });
       return { devices: done.devices, dryRun, next: nextText(done.next) };
     },
   }),

@@ -25,11 +25,11 @@ export const deviceStoryOperations: readonly Operation[] = [
       'Show one device of a push instance: its registration and its interests, or why the server removed it.',
     answer: shownDetails,
     refusals: ['not-found'],
-    act: async ({ devices }, { path, rights }) => {
-      const found = await devices.find(path('id'), path('device'));
+    act: async ({ devices }, { path, instanceId, rights }) => {
+      const found = await devices.find(instanceId(), path('device'));
       const { id, registered, removed, ...rest } = showDetails(
         found,
-        await devices.interests(path('id'), found.id),
+        await devices.interests(instanceId(), found.id),
         rights,
       );
       return { id, ...rest, registered: registered ?? null, removed: removed ?? null };
@@ -44,8 +44,8 @@ export const deviceStoryOperations: readonly Operation[] = [
       'Remove one device of a push instance with its interests. A device that is still in use registers again by itself.',
     answer: z.strictObject({ id: z.string(), removed: z.literal(true) }),
     refusals: ['not-found'],
-    act: async ({ devices }, { path }) => ({
-      id: await devices.removeOne(path('id'), path('device')),
+    act: async ({ devices }, { path, instanceId }) => ({
+      id: await devices.removeOne(instanceId(), path('device')),
       removed: true as const,
     }),
   }),
@@ -66,10 +66,10 @@ export const deviceStoryOperations: readonly Operation[] = [
       next: nextPlace,
     }),
     refusals: ['not-found'],
-    act: async ({ devices }, { path, query: { limit, after } }) => {
-      const found = await devices.find(path('id'), path('device'));
+    act: async ({ devices }, { path, instanceId, query: { limit, after } }) => {
+      const found = await devices.find(instanceId(), path('device'));
       const before = after === undefined ? undefined : Number(after);
-      const list = await devices.lastPublishes(path('id'), [found], { before, limit });
+      const list = await devices.lastPublishes(instanceId(), [found], { before, limit });
       const { publishes, looked, next } = list;
       return {
         publishes: publishes.map(showLastPublish),
@@ -94,9 +94,9 @@ export const deviceStoryOperations: readonly Operation[] = [
     }),
     answer: z.strictObject({ devices: z.array(shownUnreached), next: nextPlace }),
     refusals: ['not-found'],
-    act: async ({ devices }, { path, query: { after, ...query } }) => {
+    act: async ({ devices }, { path, instanceId, query: { after, ...query } }) => {
       const given = { ...query, publish: path('publish'), after: Number(after ?? 0) };
-      const { devices: unreached, next } = await devices.unreached(path('id'), given);
+      const { devices: unreached, next } = await devices.unreached(instanceId(), given);
       return {
         devices: unreached.map(showUnreached),
         next: next === undefined ? null : String(next),
@@ -116,9 +116,9 @@ export const deviceStoryOperations: readonly Operation[] = [
       events: z.array(shownEvent).describe('The oldest first; those without a time come last.'),
     }),
     refusals: ['not-found'],
-    act: async ({ devices }, { path }) => {
+    act: async ({ devices }, { path, instanceId }) => {
       const given = { publish: path('publish'), device: path('device') };
-      const { status, explanation } = await devices.explain(path('id'), given);
+      const { status, explanation } = await devices.explain(instanceId(), given);
       const { deviceId, platform, events } = explanation;
       return { publish: status.id, device: deviceId, platform, events: events.map(showEvent) };
     },

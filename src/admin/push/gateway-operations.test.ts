@@ -3,6 +3,7 @@ import type { Platform } from '../../push/model/device.ts';
 import type { Admin } from '../admin.ts';
 import type { PauseOfCluster, SaidByGateway } from '../monitoring/monitoring.ts';
 import type { Call } from '../operation.ts';
+import { PathValues } from '../path-values.ts';
 import { gatewayOperations } from './gateway-operations.ts';
 
 const pause = (more: Partial<PauseOfCluster>): PauseOfCluster => ({
@@ -35,9 +36,10 @@ async function gatewaysWith(
       }),
     },
   };
-  const call = { path: { id: 'A-B' }, query: {}, body: undefined };
   const [listGateways] = gatewayOperations;
   if (listGateways === undefined) throw new Error('There is no such operation');
+  const path = new PathValues(listGateways.path, { id: 'A-B' });
+  const call = { path, query: {}, body: undefined };
   const { body } = await listGateways.run(admin as unknown as Admin, call as unknown as Call);
   return (body as { gateways: readonly object[] }).gateways;
 }

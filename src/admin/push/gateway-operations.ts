@@ -91,8 +91,8 @@ export const gatewayOperations: readonly Operation[] = [
     path: '/instances/{id}/gateways',
     summary:
       'Show the gateways of a push instance: whether it has a credential, and why servers have paused them.',
-    act: async ({ instances, monitoring }, { path }) => {
-      const { tenant: instance } = await instances.get(path('id').toLowerCase());
+    act: async ({ instances, monitoring }, { instanceId }) => {
+      const { tenant: instance } = await instances.get(instanceId());
       const known = await monitoring.gateways(instance.id);
       return {
         servers: known.servers,
@@ -149,8 +149,8 @@ export const gatewayOperations: readonly Operation[] = [
       'Ask a gateway whether it takes the credential of a push instance, with a message that no device gets. Another credential can be tried before it is kept, which takes the role admin.',
     body: z.strictObject({ platform: gatewayPlatform, apns: triedApns, fcm: triedFcm }),
     refusals: ['not-found', 'conflict', 'over-limit'],
-    act: async ({ instances, composing }, { path, body, rights }) => {
-      const { tenant: kept } = await instances.get(path('id').toLowerCase());
+    act: async ({ instances, composing }, { instanceId, body, rights }) => {
+      const { tenant: kept } = await instances.get(instanceId());
       const { platform, ...tried } = body;
       const isTrial = tried.apns !== undefined || tried.fcm !== undefined;
       if (isTrial && !hasRole(rights.role, 'admin')) {

@@ -63,8 +63,8 @@ export const instanceOperations: readonly Operation[] = [
     path: '/instances/{id}',
     summary: 'Show one push instance.',
     query: secretsQuery,
-    act: async ({ instances }, { path, query }) =>
-      showInstance(await instances.get(instanceId(path)), query.secrets === 'true'),
+    act: async ({ instances }, { instanceId, query }) =>
+      showInstance(await instances.get(instanceId()), query.secrets === 'true'),
   }),
   operation({
     ...onTenant(changedTenant(shownInstance)),
@@ -77,9 +77,9 @@ export const instanceOperations: readonly Operation[] = [
     query: changeQuery,
     body: instanceChange,
     logLine: { message: 'Instance changed', subject: 'instance' },
-    act: async ({ instances }, { path, query, body, rights }) => {
+    act: async ({ instances }, { instanceId, query, body, rights }) => {
       const { name, ...settings } = body;
-      const [id, change] = [instanceId(path), { name, settings }];
+      const [id, change] = [instanceId(), { name, settings }];
       const present = (await instances.get(id)).tenant;
       refuseOperatorsSettings(settings, { present, rights });
       refuseOwnBounds({ limits: settings.limits }, { present, rights });
@@ -106,8 +106,8 @@ export const instanceOperations: readonly Operation[] = [
     summary:
       'Delete a push instance with its keys, devices, publishes and webhook log, and the push rules of apps that name it.',
     logLine: { message: 'Instance deleted', subject: 'instance' },
-    act: async ({ instances }, { path }) => {
-      const id = instanceId(path);
+    act: async ({ instances }, { instanceId }) => {
+      const id = instanceId();
       return { id, deleted: true as const, devices: await instances.delete(id) };
     },
   }),
@@ -120,8 +120,8 @@ export const instanceOperations: readonly Operation[] = [
     summary: 'Add a secret key to a push instance. The other keys stay valid.',
     status: 201,
     logLine: { message: 'Secret key added', subject: 'instance' },
-    act: async ({ instances }, { path }) => ({
-      secretKey: await instances.addKey(instanceId(path)),
+    act: async ({ instances }, { instanceId }) => ({
+      secretKey: await instances.addKey(instanceId()),
     }),
   }),
   operation({
@@ -133,14 +133,9 @@ export const instanceOperations: readonly Operation[] = [
     summary:
       'Remove a secret key from a push instance. The first 8 characters of the key are enough. The last key cannot be removed.',
     logLine: { message: 'Secret key removed', subject: 'instance' },
-    act: async ({ instances }, { path }) => {
-      await instances.removeKey(instanceId(path), path('key'));
-      return showInstance(await instances.get(instanceId(path)), false);
+    act: async ({ instances }, { path, instanceId }) => {
+      await instances.removeKey(instanceId(), path('key'));
+      return showInstance(await instances.get(instanceId()), false);
     },
   }),
 ];
-
-/** Ids are compared in lower case. */
-function instanceId(path: (name: string) => string): string {
-  return path('id').toLowerCase();
-}

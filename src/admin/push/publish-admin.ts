@@ -1,3 +1,4 @@
+import type { InstanceId } from '../../push/model/instance-id.ts';
 import type { PublishId, PublishStatus } from '../../push/model/publish.ts';
 import { readPublishId } from '../../push/model/publish-id.ts';
 import type { AfterCancel, PublishStore } from '../../push/publish-store.ts';
@@ -25,7 +26,7 @@ export interface PublishAdminOptions {
 
 /** A publish of an instance, as a path names it. */
 interface Named {
-  readonly instance: string;
+  readonly instance: InstanceId;
   readonly publish: string;
 }
 
@@ -37,7 +38,7 @@ export class PublishAdmin {
     this.options = options;
   }
 
-  async list(instance: string, query: Pick<PublishQuery, 'state' | 'before' | 'limit'>) {
+  async list(instance: InstanceId, query: Pick<PublishQuery, 'state' | 'before' | 'limit'>) {
     const { list, now } = this.options;
     return await list.list({ ...query, instance: this.numberOf(instance), nowMs: now() });
   }
@@ -70,7 +71,7 @@ export class PublishAdmin {
     const after = await store.cancel(at);
     if (after === undefined) throw noSuchPublish(named);
     if (after.isCancelledNow) {
-      const instance = named.instance.toLowerCase();
+      const { instance } = named;
       log.info('Publish cancelled', { instance, publish: at.id, by: 'admin-api' });
       taps.watched?.get(at.instance)?.record({ kind: 'cancelled', publish: at.id });
     }
@@ -92,7 +93,7 @@ export class PublishAdmin {
     return { instance, id, nowMs: this.options.now() };
   }
 
-  private numberOf(id: string): number {
+  private numberOf(id: InstanceId): number {
     const number = this.options.directory.byId(id)?.number;
     if (number === undefined) throw new OperationRefused('not-found', `There is no instance ${id}`);
     return number;

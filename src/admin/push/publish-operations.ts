@@ -40,11 +40,14 @@ export const publishOperations: readonly Operation[] = [
       next: z.string().nullable().describe('For `before`, to continue; null at the end.'),
     }),
     refusals: ['not-found'],
-    act: async ({ publishes, monitoring }, { path, query: { state, limit, before }, rights }) => {
+    act: async (
+      { publishes, monitoring },
+      { instanceId, query: { state, limit, before }, rights },
+    ) => {
       const from = before === undefined ? undefined : Number(before);
       const [found, { pauses: paused }] = await Promise.all([
-        publishes.list(path('id'), { state, limit, before: from }),
-        monitoring.gateways(path('id').toLowerCase()),
+        publishes.list(instanceId(), { state, limit, before: from }),
+        monitoring.gateways(instanceId()),
       ]);
       return {
         publishes: found.publishes.map((one) => showPublish(one, { rights, paused })),
@@ -79,10 +82,10 @@ export const publishOperations: readonly Operation[] = [
       'Show one publish: how many devices it reached, and why it did not reach the others. It is kept for 30 days after its end.',
     answer: shownPublishDetails,
     refusals: ['not-found'],
-    act: async ({ publishes, monitoring }, { path, rights }) => {
+    act: async ({ publishes, monitoring }, { path, instanceId, rights }) => {
       const [found, gateways] = await Promise.all([
-        publishes.show({ instance: path('id'), publish: path('publish') }),
-        monitoring.gateways(path('id').toLowerCase()),
+        publishes.show({ instance: instanceId(), publish: path('publish') }),
+        monitoring.gateways(instanceId()),
       ]);
       return showPublishDetails(found, { rights, gateways });
     },
@@ -117,12 +120,12 @@ export const publishOperations: readonly Operation[] = [
       next: z.string().nullable().describe('For `after`; null at the end.'),
     }),
     refusals: ['not-found', 'forbidden'],
-    act: async ({ publishes }, { path, query, rights }) => {
+    act: async ({ publishes }, { path, instanceId, query, rights }) => {
       if (!rights.seesPayloads) {
         throw new OperationRefused('forbidden', 'Users are hidden from you');
       }
       const { state, limit, after = '' } = query;
-      const named = { instance: path('id'), publish: path('publish') };
+      const named = { instance: instanceId(), publish: path('publish') };
       const found = await publishes.users(named, { state, after, limit: limit + 1 });
       const users = found.slice(0, limit);
       return {
@@ -150,8 +153,8 @@ export const publishOperations: readonly Operation[] = [
       cancelled: z.boolean().describe('false: it was over already.'),
     }),
     refusals: ['not-found'],
-    act: async ({ publishes }, { path }) => {
-      const after = await publishes.cancel({ instance: path('id'), publish: path('publish') });
+    act: async ({ publishes }, { path, instanceId }) => {
+      const after = await publishes.cancel({ instance: instanceId(), publish: path('publish') });
       const { id, state, isCancelledNow = false } = after;
       return { id, state, cancelled: isCancelledNow };
     },

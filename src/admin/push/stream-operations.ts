@@ -37,8 +37,8 @@ export const pushStreamOperations: readonly Operation[] = [
       .custom<ReadableStream<Uint8Array>>()
       .meta({ type: 'string', 'x-events': pushStreamEvents }),
     refusals: ['not-found', 'over-limit'],
-    act: async ({ instances, watch }, { path, query, rights, caller, signal }) => {
-      const { tenant: instance } = await instances.get(path('id').toLowerCase());
+    act: async ({ instances, watch }, { instanceId, query, rights, caller, signal }) => {
+      const { tenant: instance } = await instances.get(instanceId());
       const { text, ...filter } = query;
       const appId = watchedInstance(instance.id);
       const showsPayloads = rights.seesPayloads;

@@ -1,6 +1,7 @@
 import { hasOwnStore } from '../../config/settings/own-store.ts';
 import { vapidSubject } from '../../config/settings/push-settings.ts';
 import { secretKeyName } from '../../config/settings/secret-key-name.ts';
+import { type InstanceId, readInstanceId } from '../../push/model/instance-id.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';
 import { InstanceAdmin } from '../../tenants/manage-instances.ts';
@@ -128,8 +129,8 @@ export async function deleteInstance(call: Call): Promise<ExitCode> {
   });
 }
 
-function idOf(call: Call): string {
-  return tenantId(call, 'instance').toLowerCase();
+function idOf(call: Call): InstanceId {
+  return readInstanceId(tenantId(call, 'instance'));
 }
 
 /** The setting that `--app` gives. `null` removes it. */

@@ -2,15 +2,17 @@ import type { Admin } from '../../../admin/admin.ts';
 import { authorise } from '../../../admin/authorise.ts';
 import { API_PATH, type Operation } from '../../../admin/operation.ts';
 import { operations } from '../../../admin/operations.ts';
+import { PathValues } from '../../../admin/path-values.ts';
 import { type Rights, seesEverything } from '../../../admin/rights.ts';
 import { isDryRun } from '../../../admin/tenant-shapes.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { isStoreFault, plainFault } from '../../../stores/database/faults.ts';
 import { OperationRefused } from '../../../tenants/operation-refused.ts';
 import { type AdminAnswer, JSON_TYPE, refuse, TEXT } from '../../../transports/admin/answers.ts';
-import type { AdminCall, AdminRoute } from '../../../transports/admin/routes.ts';
+import type { AdminRoute } from '../../../transports/admin/routes.ts';
 import { AuditTrail } from '../audit/audit-trail.ts';
 import { logChange, logRefusedChange } from '../audit/change-log.ts';
+import type { OperationCall } from '../audit/operation-call.ts';
 import { dashboardRoutes } from '../dashboard/routes.ts';
 import type { Tenants } from '../tenants.ts';
 import { type AdminParts, adminOf } from './admin-of.ts';
@@ -60,7 +62,8 @@ function routeOf(operation: Operation, { admin, trail, tenants, log }: RoutePart
     path: `${API_PATH}${path}`,
     ...(open ? { isOpen: () => true } : {}),
     ...(operation.forNobody === undefined ? {} : { isForNobody: operation.forNobody }),
-    async answer(call) {
+    async answer(matched) {
+      const call = { ...matched, path: new PathValues(path, matched.path) };
       const isOpen = open === true || isForNobody(operation, call);
       const rights = isOpen ? NO_RIGHTS : admin.rightsOf(call.asker);
       try {
@@ -96,22 +99,22 @@ function routeOf(operation: Operation, { admin, trail, tenants, log }: RoutePart
 /** The id of the app or instance that a call names, if it exists. */
 function knownSubject(
   { path }: Operation,
-  call: AdminCall,
+  call: OperationCall,
   { apps, instances }: Tenants,
 ): string | undefined {
-  const id = call.path['id'] ?? '';
+  const id = call.path.of('id');
   if (path.startsWith('/apps/{id}')) return apps.directory.byId(id)?.id;
   if (path.startsWith('/instances/{id}')) return instances.directory.byId(id)?.id;
   return undefined;
 }
 
 /** Whether this call is read-only although its operation can change something. */
-function isTried({ query }: Operation, call: AdminCall): boolean {
+function isTried({ query }: Operation, call: OperationCall): boolean {
   return 'dry-run' in query.shape && isDryRun(call.query);
 }
 
 /** Whether an unauthenticated caller is allowed. */
-function isForNobody({ forNobody }: Operation, { asker, query }: AdminCall): boolean {
+function isForNobody({ forNobody }: Operation, { asker, query }: OperationCall): boolean {
   return asker.how === 'nobody' && forNobody?.(query) === true;
 }
 

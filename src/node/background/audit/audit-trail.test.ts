@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'bun:test';
 import type { Operation } from '../../../admin/operation.ts';
 import { operations } from '../../../admin/operations.ts';
+import { PathValues } from '../../../admin/path-values.ts';
 import type { AuditEntry, AuditRoom } from '../../../stores/admin/audit-store.ts';
 import { LOCAL, NOBODY, OWNER } from '../../../transports/admin/asker.ts';
 import { keptLog } from '../../../webhooks/webhooks.fixture.ts';
 import { AuditTrail } from './audit-trail.ts';
 
 const ALICE = { how: 'proxy', user: 'alice', groups: [] } as const;
+
+type Call = Parameters<AuditTrail['note']>[1]['call'];
 
 /** `before`: what an earlier process has written. */
 function trailWith(before: readonly AuditEntry[] = []) {
@@ -35,13 +38,16 @@ function trailWith(before: readonly AuditEntry[] = []) {
     /** Notes a call, and returns what was written. */
     async note(
       id: string,
-      given: Partial<Parameters<AuditTrail['note']>[1]['call']> = {},
+      {
+        path = {},
+        ...given
+      }: Partial<Omit<Call, 'path'>> & { readonly path?: Readonly<Record<string, string>> } = {},
       { status = 200, subject }: { status?: number; subject?: string } = {},
     ) {
       const call = {
         asker: OWNER,
         sender: { address: '192.0.2.1', key: '', throughUnknownProxy: false },
-        path: {},
+        path: new PathValues(operationOf(id).path, path),
         query: {},
         body: undefined,
         ...given,

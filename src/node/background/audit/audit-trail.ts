@@ -6,7 +6,7 @@ import { printable } from '../../../runtime/logging/printable.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { SortableIds } from '../../../runtime/sortable-ids.ts';
 import type { AuditEntry, AuditRoom, AuditStore } from '../../../stores/admin/audit-store.ts';
-import type { AdminCall } from '../../../transports/admin/routes.ts';
+import type { OperationCall } from './operation-call.ts';
 
 /** The number of entries to keep. */
 const ROOM: AuditRoom = { done: 10_000, refused: 500 };
@@ -32,7 +32,7 @@ export interface AuditTrailOptions {
 }
 
 interface Done {
-  readonly call: Pick<AdminCall, 'asker' | 'sender' | 'path' | 'query' | 'body'>;
+  readonly call: Pick<OperationCall, 'asker' | 'sender' | 'path' | 'query' | 'body'>;
   readonly status: number;
   readonly answer?: unknown;
 }
@@ -157,12 +157,12 @@ function describe(
   const { call, status, answer } = done;
   const { user, how } = call.asker;
   const made = isObject(answer) ? answer['id'] : undefined;
-  const { publish } = call.path;
+  const publish = call.path.of('publish');
   const detail =
     method === 'GET'
       ? ['secrets']
       : [
-          ...(publish === undefined ? [] : [publish]),
+          ...(publish === '' ? [] : [publish]),
           ...(isObject(call.body) ? Object.keys(call.body) : []),
         ];
   return {
@@ -174,7 +174,7 @@ function describe(
     how: how === 'nobody' ? 'password' : how,
     address: short(call.sender.address),
     operation: id,
-    subject: short(call.path['id'] ?? (typeof made === 'string' ? made : '')),
+    subject: short(call.path.of('id') || (typeof made === 'string' ? made : '')),
     // The body of a log-in contains nothing but the password.
     detail: path === '/session' ? '' : short(detail.join(', ')),
     status,

@@ -2,20 +2,20 @@ import type { Operation } from '../../../admin/operation.ts';
 import { isObject } from '../../../config/settings/plain-json.ts';
 import { printable } from '../../../runtime/logging/printable.ts';
 import type { Log } from '../../../runtime/ports.ts';
-import type { AdminCall } from '../../../transports/admin/routes.ts';
+import type { OperationCall } from './operation-call.ts';
 
 /** Logs a change: ids and names of settings, but no values, because some are secret. */
 export function logChange(
   log: Log,
   { logLine }: Operation,
-  { call, answer }: { readonly call: AdminCall; readonly answer: unknown },
+  { call, answer }: { readonly call: OperationCall; readonly answer: unknown },
 ): void {
   if (logLine === undefined) return;
   const fields = isObject(answer) ? answer : {};
   log.info(logLine.message, {
-    [logLine.subject]: call.path['id'] ?? String(fields['id']),
+    [logLine.subject]: call.path.of('id') || String(fields['id']),
     // The key of an app is public; that of an instance is a secret.
-    key: logLine.subject === 'app' ? (call.path['key'] ?? textOf(fields['key'])) : undefined,
+    key: logLine.subject === 'app' ? call.path.of('key') || textOf(fields['key']) : undefined,
     settings: isObject(call.body) ? textOf(Object.keys(call.body).join(', ')) : undefined,
     by: 'admin-api',
     who: call.asker.user ?? undefined,
@@ -24,7 +24,7 @@ export function logChange(
 }
 
 interface RefusedChange {
-  readonly call: AdminCall;
+  readonly call: OperationCall;
   readonly status: number;
   /** The app or instance that it was meant for, if that exists. */
   readonly subject: string | undefined;
