@@ -13,7 +13,7 @@ export async function load(name: PageName): Promise<PageComponent> {
 }
 
 /** Every page: its address below `/dashboard`, where `:app` and the like become properties of the page, and its name. */
-export const pages: readonly (readonly [pattern: string, name: PageName])[] = [
+export const pages = [
   ['/', 'home'],
   ['/nodes', 'nodes'],
   ['/log', 'log'],
@@ -40,4 +40,7 @@ export const pages: readonly (readonly [pattern: string, name: PageName])[] = [
   ['/push/:instance/devices/:device', 'device'],
   ['/users/:user', 'user'],
   ['/apps/:app/usage', 'usage'],
-];
+] as const satisfies readonly (readonly [pattern: string, name: PageName])[];
+
+/** The address of a page, as in the table. */
+export type PagePattern = (typeof pages)[number][0];

@@ -1,6 +1,7 @@
 import type { OperationName } from '../api/client.ts';
 import { asCurl, asFanfare } from '../api/command.ts';
 import type { ViewCommand } from '../parts/view-commands.ts';
+import type { PagePattern } from './table.ts';
 
 /**
  * The commands that show in a shell what a page shows. Names such as `:app` are replaced by values from the page's
@@ -24,12 +25,15 @@ interface View {
 const app = { id: ':app' };
 const instance = { id: ':instance' };
 
-/** By the pattern of the page. Pages that change something offer commands of their own. */
-const views: Readonly<Record<string, View>> = {
+/** Of every page. `undefined`: the page offers commands of its own, or no command shows the same. */
+const views: Readonly<Record<PagePattern, View | undefined>> = {
   '/': { operation: 'GET /conditions' },
   '/nodes': { operation: 'GET /nodes' },
   '/log': { operation: 'GET /log', filters: ['level', 'text'], fanfare: ['log'] },
   '/audit': { operation: 'GET /audit' },
+  '/apps/:app/live': undefined,
+  '/apps/:app/send': undefined,
+  '/apps/:app/connect': undefined,
   '/apps/:app/channels': {
     operation: 'GET /apps/{id}/channels',
     path: app,
@@ -75,6 +79,8 @@ const views: Readonly<Record<string, View>> = {
     path: app,
     fanfare: ['apps', 'show', ':app'],
   },
+  '/push/:instance/live': undefined,
+  '/push/:instance/compose': undefined,
   '/push/:instance/credentials': {
     operation: 'GET /instances/{id}/gateways',
     path: instance,
@@ -118,7 +124,7 @@ type Texts = Readonly<Record<string, string>>;
 
 /** The commands for a page: `values` are those of its pattern, `query` is that of its address. */
 export function commandsOf(
-  pattern: string,
+  pattern: PagePattern,
   values: Texts,
   query: () => Texts,
 ): readonly ViewCommand[] {
