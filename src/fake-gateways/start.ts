@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { resolve } from 'node:path';
 import { localHosts } from '../certificates/self-signed.ts';
-import { errorCode } from '../runtime/error-code.ts';
+import { errorCode, messageOf } from '../runtime/error-code.ts';
 import { startFakeApns } from './apns/fake-apns.ts';
 import { serveControl } from './control.ts';
 import { startFakeFcm } from './fcm/fake-fcm.ts';
@@ -116,7 +116,7 @@ async function onPort<Part>(
     const why =
       errorCode(error) === 'EADDRINUSE'
         ? 'is in use by another program'
-        : `cannot be listened on: ${error instanceof Error ? error.message : error}`;
+        : `cannot be listened on: ${messageOf(error)}`;
     throw new Error(`${host}:${port} (${name}) ${why}`, { cause: error });
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../runtime/error-code.ts';
 import type { Clock, Log } from '../runtime/ports.ts';
 import { countOpenFiles, type OpenFiles } from './open-files.ts';
 
@@ -70,7 +71,7 @@ export class FileGuard {
       log.info('New connections accepted again', { loop, used });
     } catch (error) {
       // The next check retries.
-      log.error('Channels listener cannot be opened again', { loop, why: String(error) });
+      log.error('Channels listener cannot be opened again', { loop, why: messageOf(error) });
     }
   }
 }

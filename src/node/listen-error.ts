@@ -1,4 +1,4 @@
-import { errorCode } from '../runtime/error-code.ts';
+import { errorCode, messageOf } from '../runtime/error-code.ts';
 import { listenPlace, socketPath } from '../runtime/listen-host.ts';
 import { StartFailed } from './start-failed.ts';
 
@@ -25,7 +25,7 @@ const SOCKET_FAULTS: Readonly<Record<string, string>> = {
 /** Explains why a listener could not be opened, in one line that names the setting. */
 export function listenError(error: unknown, setting: string, place: ListenPlace): StartFailed {
   const faults = socketPath(place.host) === undefined ? FAULTS : SOCKET_FAULTS;
-  const unknown = `cannot be opened: ${error instanceof Error ? error.message : error}`;
+  const unknown = `cannot be opened: ${messageOf(error)}`;
   const why = `${listenPlace(setting, place)} ${faults[String(errorCode(error))] ?? unknown}`;
   return new StartFailed({ exitCode: 1, message: why }, { cause: error });
 }

@@ -1,5 +1,6 @@
 import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import type { SendRequest } from '../outgoing/request.ts';
+import { messageOf } from '../runtime/error-code.ts';
 import { LogThrottle } from '../runtime/logging/log-throttle.ts';
 import { Mutex } from '../runtime/mutex.ts';
 import { PatientClock } from '../runtime/patient-clock.ts';
@@ -336,7 +337,7 @@ export class Webhooks implements AsyncDisposable {
       });
       this.sender.poll();
     } catch (error) {
-      log.warn('Maintenance of the webhook log failed', { why: String(error) });
+      log.warn('Maintenance of the webhook log failed', { why: messageOf(error) });
     }
   }
 }

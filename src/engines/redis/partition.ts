@@ -1,5 +1,6 @@
 import { EngineUnavailable } from '../../channels/engine-failure.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
+import { messageOf } from '../../runtime/error-code.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import type { EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
@@ -191,7 +192,7 @@ export class Partition {
         } catch (error) {
           log.debug('Could not state what this node holds', {
             keys: this.keys,
-            why: String(error),
+            why: messageOf(error),
           });
           await this.pause(RETRY_MS);
         }
@@ -224,7 +225,7 @@ export class Partition {
       if (swept === SWEEP_MAX) await this.tick();
     } catch (error) {
       this.steadyTicks = 0;
-      this.options.log.debug('Could not renew a lease', { keys: this.keys, why: String(error) });
+      this.options.log.debug('Could not renew a lease', { keys: this.keys, why: messageOf(error) });
     }
   }
 

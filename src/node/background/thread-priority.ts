@@ -1,5 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import { messageOf } from '../../runtime/error-code.ts';
 import type { Log } from '../../runtime/ports.ts';
 
 /** Makes the kernel prefer the realtime loop if both share a core. Only Linux has priorities for threads. */
@@ -10,6 +11,6 @@ export function lowerPriority(log: Log): void {
     setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
     // A failure does no harm, but deliveries may be slower during heavy background work.
-    log.debug('The background thread keeps its normal priority', { why: String(error) });
+    log.debug('The background thread keeps its normal priority', { why: messageOf(error) });
   }
 }

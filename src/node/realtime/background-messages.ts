@@ -1,3 +1,4 @@
+import { messageOf } from '../../runtime/error-code.ts';
 import type { BackgroundToLoop, LoopToBackground } from '../link/messages.ts';
 import type { Realtime } from './realtime.ts';
 
@@ -56,7 +57,7 @@ async function answer(
   try {
     return { type: 'answer', number, answer: await realtime.answer(question) };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return { type: 'no-answer', number, why };
   }
 }

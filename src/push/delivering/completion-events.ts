@@ -1,3 +1,4 @@
+import { messageOf } from '../../runtime/error-code.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
 import {
@@ -113,7 +114,7 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
     } catch (error) {
       log.error('Completion webhooks of a publish could not be stored yet', {
         publish: publish.id,
-        why: error instanceof Error ? error.message : String(error),
+        why: messageOf(error),
       });
     } finally {
       this.sending.delete(number);

@@ -1,6 +1,6 @@
 import { SQL } from 'bun';
 import { StoreBusy } from '../../push/store-faults.ts';
-import { errorCode } from '../../runtime/error-code.ts';
+import { errorCode, messageOf } from '../../runtime/error-code.ts';
 
 /** Why a store cannot be used. The message is for the operator. */
 export class StoreUnavailable extends Error {
@@ -137,7 +137,7 @@ export function plainFault(error: unknown): string {
     const known = meanings.find(([start]) => code.startsWith(start));
     return known?.[1] ?? `the store failed (${code})`;
   }
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
 
 function codeOf(error: InstanceType<typeof SQL.SQLError>): string {

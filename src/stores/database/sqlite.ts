@@ -2,6 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } fr
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SQL } from 'bun';
+import { messageOf } from '../../runtime/error-code.ts';
 import type { Backend } from './backend.ts';
 import { StoreUnavailable } from './faults.ts';
 import { currentMounts, networkNote } from './file-system.ts';
@@ -140,7 +141,7 @@ async function quickCheck(sql: SQL, url: string): Promise<void> {
     const rows: { quick_check: string }[] = await sql.unsafe('PRAGMA quick_check(1)');
     found = rows[0]?.quick_check;
   } catch (error) {
-    found = error instanceof Error ? error.message : String(error);
+    found = messageOf(error);
   }
   if (found === 'ok') return;
   const [why = ''] = (found ?? '').split('\n').slice(-1);

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { errorCode } from '../../runtime/error-code.ts';
+import { errorCode, messageOf } from '../../runtime/error-code.ts';
 import { sqliteFileOf } from './database.ts';
 import { StoreUnavailable } from './faults.ts';
 import { networkNote } from './file-system.ts';
@@ -45,7 +45,7 @@ export class StoreLock implements Disposable {
       // Beside the file itself, even if the store is named by a symbolic link.
       return new StoreLock(`${realpathSync(store)}.lock`);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       throw error instanceof StoreUnavailable
         ? new StoreUnavailable(`The store ${url} ${why}${networkNote(store)}`)
         : new StoreUnavailable(

@@ -154,7 +154,7 @@ export class Sender {
         this.release(request, timers.now());
       }
     } catch (error) {
-      const fields = { request: request.id, why: String(error) };
+      const fields = { request: request.id, why: messageOf(error) };
       throttle.run('send', (throttled) =>
         log.error('Cannot send a webhook', { ...fields, ...throttled }),
       );

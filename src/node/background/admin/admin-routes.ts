@@ -5,6 +5,7 @@ import { operations } from '../../../admin/operations.ts';
 import { PathValues } from '../../../admin/path-values.ts';
 import { type Rights, seesEverything } from '../../../admin/rights.ts';
 import { isDryRun } from '../../../admin/tenant-shapes.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { isStoreFault, plainFault } from '../../../stores/database/faults.ts';
 import { OperationRefused } from '../../../tenants/operation-refused.ts';
@@ -136,7 +137,7 @@ async function showMetrics({ realtime, metrics, log }: AdminParts): Promise<Admi
     const body = metrics.print(await realtime.askAll({ what: 'metrics' }));
     return { status: 200, contentType: 'text/plain; version=0.0.4; charset=utf-8', body };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     log.warn('Metrics cannot be printed', { why });
     return { status: 503, contentType: TEXT, body: `${why}\n` };
   }

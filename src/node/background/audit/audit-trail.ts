@@ -1,6 +1,7 @@
 import type { Operation } from '../../../admin/operation.ts';
 import { hasRole } from '../../../admin/rights.ts';
 import { isObject } from '../../../config/settings/plain-json.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
 import { LogThrottle } from '../../../runtime/logging/log-throttle.ts';
 import { printable } from '../../../runtime/logging/printable.ts';
 import type { Log } from '../../../runtime/ports.ts';
@@ -111,7 +112,7 @@ export class AuditTrail {
         await store.trim(ROOM);
       }
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       this.throttle.run('audit', (throttled) =>
         log.warn('Audit entry cannot be written', {
           operation: entry.operation,

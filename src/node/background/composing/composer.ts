@@ -15,6 +15,7 @@ import type { LiveRequest, LiveUserState } from '../../../push/model/live.ts';
 import type { PublishTarget } from '../../../push/model/publish.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
 import { readDraft } from '../../../push/requests/publish-faults.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 import { OperationRefused, type RefusalCode } from '../../../tenants/operation-refused.ts';
 import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
@@ -160,7 +161,7 @@ function openTrial(
     return gateways.openTrial(platform, settings);
   } catch (error) {
     const field = error instanceof UnusableFile ? error.setting : platform;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new OperationRefused('invalid', `${field}: ${why}`, field);
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../runtime/error-code.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import type { Readiness } from '../../../transports/admin/readiness.ts';
 import { loopName } from '../../link/loop-name.ts';
@@ -47,7 +48,7 @@ export class LoopWatch implements Disposable {
       if (this.isEnded) return;
       const hasChanged = readiness.setLoop(name, { answers: false });
       if (hasChanged)
-        log.error('Realtime loop does not answer', { loop: name, why: String(error) });
+        log.error('Realtime loop does not answer', { loop: name, why: messageOf(error) });
     }
     if (!this.isEnded) this.askLater(loop);
   }

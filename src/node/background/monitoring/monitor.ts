@@ -11,6 +11,7 @@ import type { DayUsage } from '../../../channels/usage/usage.ts';
 import type { MetricId } from '../../../observability/metrics-table.ts';
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
 import type { Certificate } from '../../../runtime/certificate.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../../runtime/system-timers.ts';
 import type { LiveApps, LiveInstances } from '../../../tenants/live-tenants.ts';
@@ -167,7 +168,7 @@ export class Monitor implements Disposable {
       this.checkNow(sample);
     } catch (error) {
       // A failing rule must not stop the server.
-      this.options.log.error('Conditions cannot be checked', { why: String(error) });
+      this.options.log.error('Conditions cannot be checked', { why: messageOf(error) });
     }
   }
 

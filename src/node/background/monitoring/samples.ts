@@ -1,5 +1,6 @@
 import type { MetricValues } from '../../../observability/meter.ts';
 import type { MetricId } from '../../../observability/metrics-table.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 import { STEP_MS } from './figures-ring.ts';
 
@@ -114,7 +115,7 @@ export class Samples implements Disposable {
     try {
       metrics = sumOf(await measure());
     } catch (error) {
-      why = error instanceof Error ? error.message : String(error);
+      why = messageOf(error);
     }
     const sample = { atMs: timers.now(), monotonicMs: monotonic.now(), metrics, why };
     if (!this.hasEnded) {

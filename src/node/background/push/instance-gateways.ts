@@ -20,7 +20,7 @@ import type { DeliveredInstance, DeliveredInstances } from '../../../push/delive
 import type { AnyGateway } from '../../../push/delivering/routes/prepared-publish.ts';
 import type { Gateway } from '../../../push/gateway.ts';
 import type { Platform } from '../../../push/model/device.ts';
-import { fileFault } from '../../../runtime/error-code.ts';
+import { fileFault, messageOf } from '../../../runtime/error-code.ts';
 import { pemFault, textFault } from '../../../runtime/pem.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
@@ -114,7 +114,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
         } catch (error) {
           // A faulty instance must not block changes of the others.
           const setting = error instanceof UnusableFile ? error.setting : platform;
-          const why = error instanceof Error ? error.message : String(error);
+          const why = messageOf(error);
           faults.push({ instance: instance.id, setting, why });
           // Keep a working gateway: without one, devices would wait, or even be given up.
           const before = this.made.get(name);

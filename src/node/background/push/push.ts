@@ -8,6 +8,7 @@ import { RateExchange, unshared } from '../../../push/rate-exchange.ts';
 import { StoreBusy } from '../../../push/store-faults.ts';
 import type { PushTaps } from '../../../push/watching/push-tap.ts';
 import type { Certificate } from '../../../runtime/certificate.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
 import { RateLimitedLog } from '../../../runtime/logging/rate-limited-log.ts';
 import { PatientClock } from '../../../runtime/patient-clock.ts';
 import type { Log } from '../../../runtime/ports.ts';
@@ -176,7 +177,7 @@ function storeFaults(health: StoreHealth, log: Log): StoreFaults {
       if (error instanceof StoreBusy) return;
       if (!isStatementFault(error)) report(error);
       // The fault of a single statement or instance, so the others continue to be served.
-      else log.error('The store failed to run a statement of push', { why: String(error) });
+      else log.error('The store failed to run a statement of push', { why: messageOf(error) });
     },
     storeWorked: () => void report(undefined),
   };

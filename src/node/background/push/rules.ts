@@ -9,6 +9,7 @@ import type { PushInstance } from '../../../push/model/instance.ts';
 import type { LiveRequest } from '../../../push/model/live.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
 import { bodyOfRule, Unfit } from '../../../push/rules/rule-publish.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
 import type { Clock, Log } from '../../../runtime/ports.ts';
 import { perSecond, TokenBucket } from '../../../runtime/rates/token-bucket.ts';
 import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
@@ -90,7 +91,7 @@ export class PushRules implements AsyncDisposable {
       if (!(accepted instanceof PushRefusal)) return ['published'];
       return ['refused', accepted.description];
     } catch (error) {
-      return ['failed', error instanceof Error ? error.message : String(error)];
+      return ['failed', messageOf(error)];
     }
   }
 

@@ -1,5 +1,6 @@
 import type { HourUsage } from '../../../admin/admin.ts';
 import type { DayUsage } from '../../../channels/usage/usage.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
 import { PatientClock } from '../../../runtime/patient-clock.ts';
 import type { Clock, Log, Timers } from '../../../runtime/ports.ts';
 import type {
@@ -174,7 +175,7 @@ export class HourlyUsage implements AsyncDisposable {
         this.samples.set(one.hour, (this.samples.get(one.hour) ?? 0) + one.samples);
       }
       for (const sum of sums) this.add(sum);
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       if (!this.isFailing) log.warn('Usage by the hour cannot be written yet', { why });
       this.isFailing = true;
     }

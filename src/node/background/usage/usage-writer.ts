@@ -1,4 +1,5 @@
 import type { DayUsage } from '../../../channels/usage/usage.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import type { UsageStore } from '../../../stores/tenants/usage-store.ts';
 
@@ -70,7 +71,7 @@ export class UsageWriter implements AsyncDisposable {
     } catch (error) {
       // Logged once rather than for each attempt.
       for (const one of taken) this.add(one);
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       if (storeState(error)) log.error('Usage cannot be written to the store', { why });
       if (!this.ended) this.retry = setTimeout(() => this.writeAgain(), RETRY_MS);
     }

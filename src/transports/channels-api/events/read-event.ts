@@ -7,6 +7,7 @@ import {
 import { EVENT_NAME_LENGTH_MAX, isReservedEventName } from '../../../channels/event.ts';
 import { parseSocketId, type SocketId } from '../../../channels/socket-id.ts';
 import { charactersOf, hasMoreCharacters } from '../../../runtime/characters.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
 import { elementTexts, memberText } from '../../../runtime/json-slices.ts';
 import { textOf } from '../body-text.ts';
 import { ApiRefusal, invalid } from '../problems.ts';
@@ -91,7 +92,7 @@ function readObject(
     value = JSON.parse(json);
   } catch (error) {
     // The parser's message says where the error is.
-    return invalid(`The body is not valid JSON: ${error instanceof Error ? error.message : error}`);
+    return invalid(`The body is not valid JSON: ${messageOf(error)}`);
   }
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? { object: value as Readonly<Record<string, unknown>>, json }
