@@ -16,7 +16,7 @@ import { StartFailed } from './start-failed.ts';
 /** A bundle of all authorities of a system has 0.3 MB. A longer file is a mistake. */
 const FILE_BYTES_MAX = 4 * 1_048_576;
 
-/** What the files of TLS hold that the configuration names. */
+/** The contents of the files of TLS that the configuration names. */
 export interface TlsFiles {
   /** The certificate of both public listeners; `undefined`: the configuration names none. */
   readonly listeners: Certificate | undefined;

@@ -34,7 +34,7 @@ type WithWebhooks = z.ZodType<{ webhooks: { events: string[] }[] }>;
 /** The types of events that a webhook of these settings can ask for. */
 type Offered<Schema extends WithWebhooks> = z.output<Schema>['webhooks'][number]['events'][number];
 
-/** What only one of the two types has. */
+/** The members that only one of two unions has. */
 type Differing<One, Other> = Exclude<One, Other> | Exclude<Other, One>;
 
 /**

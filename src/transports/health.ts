@@ -33,7 +33,7 @@ export class ListenerHealth {
     this.isReady = isReady;
   }
 
-  /** From now on, the listener is not ready. */
+  /** Makes the listener not ready from now on. */
   stop(): void {
     this.isStopping = true;
   }

@@ -45,7 +45,7 @@ export interface IntakeOptions {
   readonly timers: Timers;
   readonly log: Log;
   readonly throttle: LogThrottle;
-  /** Of events in memory, and as much of requests of push. */
+  /** The limit for events in memory, and the same again for requests of push. */
   readonly charactersMax: number;
 }
 

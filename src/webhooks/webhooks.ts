@@ -50,7 +50,7 @@ export interface WebhooksOptions extends WebhookOwners {
   /** A clock that is never set. */
   readonly monotonic: Clock;
   readonly random?: () => number;
-  /** Of events that are not yet in the store, and as much of requests of push. */
+  /** The limit for events that are not yet in the store, and the same again for requests of push. */
   readonly charactersMax?: number;
   /** Whether other servers use the outbox as well: then their claims are left alone. */
   readonly shared?: boolean;

@@ -24,7 +24,7 @@ type LeftOut = keyof typeof leftOut;
 
 export interface RuleEventRelayOptions {
   readonly send: (event: RuleEvent) => void;
-  /** Of events in flight, under the same rule. */
+  /** The limit of events in flight, under the same rule. */
   readonly charactersMax: number;
   /** Must be monotonic. */
   readonly clock: Clock;

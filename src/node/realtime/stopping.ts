@@ -123,7 +123,7 @@ async function retireClients(parts: DrainParts): Promise<void> {
   fallback.sessions.stop();
   sockets.stop('server-restarting');
   api.stop();
-  // Otherwise each of them would be told that the others leave.
+  // Without this, each client would be told that the others leave.
   listeners.mute();
   let retired = 0;
   for (const connection of connections.all()) {
@@ -131,7 +131,7 @@ async function retireClients(parts: DrainParts): Promise<void> {
     retired++;
     if (retired % RETIRED_PER_TURN === 0) await nextTurn();
   }
-  // What other loops have sent before they did the same.
+  // In this turn, messages arrive that other loops sent before they did the same.
   await nextTurn();
 }
 

@@ -144,7 +144,7 @@ async function pidOf(sql: SQL): Promise<number> {
 /** How long to wait for an answer. */
 export interface TimeLimit {
   readonly timeoutMs: number;
-  /** What to say then. */
+  /** What the error says then. */
   readonly otherwise: string;
 }
 

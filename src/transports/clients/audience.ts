@@ -45,7 +45,7 @@ export interface ClientAudienceOptions {
   readonly connections: Connections;
   readonly slowConsumers: Pick<SlowConsumers, 'sending'>;
   readonly meter: Meter;
-  /** Is told of all that is published. */
+  /** Counts everything that is published. */
   readonly turns?: Pick<PublishTurns, 'published'> | undefined;
 }
 

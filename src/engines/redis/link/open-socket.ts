@@ -38,7 +38,7 @@ export function openSocket(party: Party, options: SocketOptions): Promise<Socket
     const giveUp = (why: string) => {
       stopTimer();
       socket.destroy();
-      // A port without TLS waits for the rest of what it takes for a command.
+      // A Redis without TLS takes the handshake for the start of a command, and waits for the rest.
       const hint =
         isConnected && tls !== undefined
           ? '. The port is open: if it does not speak TLS, the address must begin with redis, not rediss'

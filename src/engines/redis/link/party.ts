@@ -17,7 +17,7 @@ export function placeOf({ endpoint: { host, port } }: Pick<Party, 'endpoint'>): 
   return `${host}:${port}`;
 }
 
-/** The party as one with which TLS fails. */
+/** What messages about failed TLS say of the party. */
 export function tlsPeerOf(party: Party): TlsPeer {
   return {
     at: placeOf(party),

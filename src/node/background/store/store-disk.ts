@@ -7,7 +7,7 @@ const ADVICE = 'Move it to a disk of this machine, or use PostgreSQL (store.url:
 
 export interface ExamineDiskOptions {
   readonly log: Pick<Log, 'warn'>;
-  /** By default those of this process. */
+  /** The mounts, by default those of this process. */
   readonly mounts?: ReturnType<typeof currentMounts>;
 }
 

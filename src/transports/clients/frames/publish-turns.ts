@@ -2,13 +2,13 @@ import type { MaybePromise } from '../../../channels/maybe-promise.ts';
 import type { Turns } from '../../../channels/ports.ts';
 
 export interface PublishTurnsOptions {
-  /** What may be published in one turn: bytes, times the connections that they are for. */
+  /** The bytes that may be published in one turn, counted once for each receiver. */
   readonly bytesMax: number;
   /** Runs something once the loop has sent what was published in this turn. */
   readonly afterTurn: (run: () => void) => void;
-  /** Publishes what was held back to be merged with more. */
+  /** Publishes what coalescing holds back. */
   readonly flush: () => void;
-  /** Called after much was published and sent, when it is known who does not read. */
+  /** Called after the runtime has sent much, when it is known which clients do not read. */
   readonly sent: () => void;
 }
 
@@ -20,11 +20,11 @@ export interface PublishTurnsOptions {
  */
 export class PublishTurns implements Turns {
   private readonly options: PublishTurnsOptions;
-  /** Since the last turn that was followed. */
+  /** Bytes published since `sent` was last called. */
   private bytes = 0;
   private isFollowed = false;
   private readonly begun: (() => void)[] = [];
-  /** By app; the first app is next. No queue is empty. */
+  /** Requests that have not begun, by app; the first app is next. No queue is empty. */
   private readonly waiting = new Map<string, (() => void)[]>();
 
   constructor(options: PublishTurnsOptions) {
@@ -41,10 +41,10 @@ export class PublishTurns implements Turns {
     return !this.isFull && this.begun.length === 0 && this.waiting.size === 0;
   }
 
-  /** Must be called for all that is published. `bytes`: for all its receivers. */
+  /** Must be called for everything that is published. `bytes`: counted once for each receiver. */
   published(bytes: number): void {
     this.bytes += bytes;
-    // What little turns publish adds up until here, which is early enough to follow the turn.
+    // Turns that publish little add up. From half of the limit on, we wait until it is sent.
     if (this.bytes >= this.options.bytesMax / 2) this.follow();
   }
 
@@ -74,7 +74,7 @@ export class PublishTurns implements Turns {
       afterTurn(() => {
         this.bytes = 0;
         sent();
-        // Behind the ends of those that do not read.
+        // First the clients that do not read are closed.
         afterTurn(() => this.work());
       });
     });
@@ -95,7 +95,7 @@ export class PublishTurns implements Turns {
     if (next === undefined) return undefined;
     const [appId, queue] = next;
     const run = queue.shift();
-    // To the end of the queue.
+    // Deleted and set again, the app is the last one.
     this.waiting.delete(appId);
     if (queue.length > 0) this.waiting.set(appId, queue);
     return run;

@@ -165,7 +165,7 @@ function overloaded(family: PushFamily): Response {
   return refused(new PushRefusal('store', 'Server is overloaded, try again', SOON_SECONDS), family);
 }
 
-/** Closes its connection, as the push listener does. */
+/** Refuses a request and closes its connection, as the push listener does. */
 function refused(refusal: PushRefusal, family: PushFamily): Response {
   const { status, headers, body } = readAnswer(Buffer.from(rawResponse(refusal, family)));
   headers.delete('content-length');

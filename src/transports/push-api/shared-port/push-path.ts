@@ -1,6 +1,6 @@
 import { withOneSlash, withoutPrefix } from '../../request-target.ts';
 
-/** With its version, so that no path of Channels below any prefix is one of these: `/apps/ID/events` has none. */
+/** Paths of push have a version, and paths of Channels such as `/apps/ID/events` have none, below any prefix. */
 const PATH =
   /^\/(?:(?:publish_api|customer_api|user_api|device_api|reporting_api)\/v\d+(?:\/|$)|sdk\/service-worker\.js$)/;
 
