@@ -67,6 +67,7 @@ export const metricRows = {
         '4007',
         '4008',
         '4100',
+        '4200',
         'handshake',
         'address',
         'idle',
