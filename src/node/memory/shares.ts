@@ -19,14 +19,14 @@ export const PLENTY_BYTES = 16 * GIB;
 /** The smallest memory with which tests run a server at all of its bounds at once. */
 export const SUPPORTED_BYTES = 256 * MIB;
 
-/** What a server with one realtime thread takes itself, with what garbage its work leaves, and each further thread. */
+/** The memory of a server with one realtime thread, garbage of its work included, and of each further thread. */
 const OWN_BYTES = 104 * MIB;
 const THREAD_BYTES = 24 * MIB;
 
-/** What the kernel takes in advance of a connection that is not read. See `boundUnsentBytes`. */
+/** The bytes that the kernel buffers for a connection whose client does not read. See `boundUnsentBytes`. */
 const UNSENT_BYTES = 16 * KIB;
 
-/** What it was measured to hold of such a connection: what it has begun to pack may exceed the bound. */
+/** The bytes that it was measured to buffer for such a connection: packets that it has begun may exceed the bound. */
 export const UNREAD_BYTES_IN_KERNEL = 64 * KIB;
 
 /** The bounds that memory sets. Those of realtime loops are for all of them, unless something else is said. */
@@ -35,18 +35,18 @@ export interface MemoryShares {
   readonly subscriptions: number;
   readonly waitingBytes: number;
   readonly historyBytes: number;
-  /** Of the data of cached events. */
+  /** Characters of the data of cached events. */
   readonly cachedCharacters: number;
   /** Cached events, and as many idempotency keys and idle histories. */
   readonly rememberedItems: number;
-  /** Of bodies of the HTTP API, and as much each for bodies of HTTP transports, unread answers and closed WebSockets. */
+  /** Bytes of bodies of the HTTP API, and as much each for bodies of HTTP transports, unread answers and closed WebSockets. */
   readonly unfinishedBytes: number;
-  /** Of frames of clients that wait for their turn, on each loop. */
+  /** Bytes of frames of clients that wait for their turn, on each loop. */
   readonly frameBytes: number;
-  /** Of webhook events in front of the background loop, and as much each behind it for apps and for push. */
+  /** Characters of webhook events in front of the background loop, and as much each behind it for apps and for push. */
   readonly webhookCharacters: number;
   readonly pushConnections: number;
-  /** Of bodies and unread answers with a secret key, and as much of those without. */
+  /** Bytes of bodies and unread answers with a secret key, and as much of those without. */
   readonly pushHeldBytes: number;
   /** Devices on their way to gateways. */
   readonly pushDevices: number;
@@ -96,7 +96,7 @@ export interface SharesOptions {
   readonly openFiles: Pick<OpenFiles, 'connections' | 'push'> | undefined;
 }
 
-/** What becomes of the memory. */
+/** How the memory is divided. */
 export interface MemoryPlan {
   readonly memoryBytes: number;
   /** What the server takes itself. */

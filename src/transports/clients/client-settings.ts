@@ -6,7 +6,7 @@ export interface ClientSettings extends HeartbeatTimes {
   readonly framesPerSecond: number;
   readonly addressLimits: AddressLimits;
   readonly sendBufferBytes: number;
-  /** Of frames that wait for their turn. The default is that of a machine with plenty of memory. */
+  /** The limit of bytes of frames that wait for their turn. The default is that of a machine with plenty of memory. */
   readonly frameBytes?: number | undefined;
   readonly authorizationTimeoutSeconds: number;
 }

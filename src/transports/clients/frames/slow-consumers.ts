@@ -16,7 +16,7 @@ export interface SlowConsumersOptions {
   readonly bytesMax: number;
   /** The limit of unread bytes for all connections together. */
   readonly totalBytesMax: number;
-  /** What the kernel holds of a connection in addition if bytes wait for it. Counts for all connections together. */
+  /** The bytes that the kernel buffers in addition for a connection for which bytes wait. Counts for all connections together. */
   readonly bytesInKernel?: number;
   /** Ends a connection that reads too slowly. Must do so in another turn of the loop: this is called while publishing. */
   readonly end: (connection: Connection) => void;
@@ -52,7 +52,7 @@ export class SlowConsumers {
   private published = 0;
   private mostOfTopic = 0;
   private mostTopics = 0;
-  /** What waited for all connections at the last sample, with what the kernel holds. Bytes. */
+  /** The bytes that waited for all connections at the last sample, those in the kernel included. */
   private total = 0;
 
   constructor(options: SlowConsumersOptions) {
@@ -61,7 +61,7 @@ export class SlowConsumers {
     this.bytesMax = options.bytesMax;
   }
 
-  /** What waits for all connections, with what the kernel holds of it; at most 100 ms old. */
+  /** The bytes that wait for all connections, those in the kernel included; at most 100 ms old. */
   get waitingBytes(): number {
     return this.total;
   }
