@@ -1,4 +1,5 @@
 import type { DayUsage } from '../channels/usage/usage.ts';
+import type { UsedKey } from '../runtime/keys/key-uses.ts';
 import type { AuditStore } from '../stores/admin/audit-store.ts';
 import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';
@@ -119,6 +120,14 @@ export interface Admin {
   /** Opens a live stream of an app: what happens from now on. Throws `OperationRefused` if there are too many. */
   watch(query: StreamQuery, reader: StreamReader): Promise<ReadableStream<Uint8Array>>;
   readonly inspect: Inspecting;
+  /** When the keys of an app or instance were last used, on all servers. Throws like `inspect`. */
+  keyUses(tenant: { readonly kind: 'app' | 'instance'; readonly id: string }): Promise<
+    OfAllServers & {
+      /** Since when it is known: the latest start of a server. */
+      readonly sinceMs: number;
+      readonly keys: readonly UsedKey[];
+    }
+  >;
   readonly monitoring: Monitoring;
   readonly serverLog: ServerLog;
   readonly usage: {

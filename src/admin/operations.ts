@@ -8,6 +8,7 @@ import { inspectOperations } from './channels/inspect-operations.ts';
 import { problemOperations } from './channels/problem-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
 import { streamOperations } from './channels/stream-operations.ts';
+import { keyOperations } from './keys/key-operations.ts';
 import { liveOperations } from './live-operations.ts';
 import { logOperations } from './log/log-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
@@ -29,6 +30,7 @@ export const operations: readonly Operation[] = [
   ...monitoringOperations,
   ...nodeOperations,
   ...appOperations,
+  ...keyOperations,
   ...liveOperations,
   ...sendOperations,
   ...streamOperations,

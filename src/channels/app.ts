@@ -1,3 +1,4 @@
+import type { KeyUses } from '../runtime/keys/key-uses.ts';
 import type { WebhookEvent } from './lifecycle/webhook-event.ts';
 import type { Tap } from './watching/tap.ts';
 
@@ -86,6 +87,8 @@ export interface App {
   readonly pushRules: readonly PushRule[];
   /** Handles what happens in the app while somebody watches. Only set on live objects; never sent to another loop. */
   readonly tap?: Tap | undefined;
+  /** When its keys were last used on this loop. Only set on live objects; never sent to another loop. */
+  readonly keyUses?: KeyUses | undefined;
 }
 
 /** Returns the secret of one of the app's keys. */

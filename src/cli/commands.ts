@@ -81,9 +81,9 @@ export const commands: readonly Command[] = [
   {
     name: 'apps show',
     operands: 'ID',
-    help: 'Show one app.',
+    help: 'Show one app, and when its keys were last used, which a running server is asked for.',
     example: 'fanfare apps show 123456789 --secret',
-    options: [{ name: 'secret', help: 'Show its secrets too.' }, CONFIG_OPTION, JSON_OPTION],
+    options: [{ name: 'secret', help: 'Show its secrets too.' }, ...SERVER_OPTIONS, JSON_OPTION],
     run: tenantCommand(appCommands, showApp),
   },
   {
@@ -105,8 +105,12 @@ export const commands: readonly Command[] = [
     help: 'Add a key with its secret to an app. The old keys stay valid until they are removed.',
     example: 'fanfare apps rotate 123456789',
     options: [
-      { name: 'remove', value: 'KEY', help: 'Remove this key instead.' },
-      CONFIG_OPTION,
+      {
+        name: 'remove',
+        value: 'KEY',
+        help: 'Remove this key instead, and say when it was last used.',
+      },
+      ...SERVER_OPTIONS,
       JSON_OPTION,
     ],
     run: tenantCommand(appCommands, rotateApp),
@@ -176,11 +180,11 @@ export const commands: readonly Command[] = [
   {
     name: 'instances show',
     operands: 'ID',
-    help: 'Show one instance.',
+    help: 'Show one instance, and when its secret keys were last used, which a running server is asked for.',
     example: `fanfare instances show ${INSTANCE} --secret`,
     options: [
       { name: 'secret', help: 'Show its secret keys and its VAPID private key too.' },
-      CONFIG_OPTION,
+      ...SERVER_OPTIONS,
       JSON_OPTION,
     ],
     run: tenantCommand(instanceCommands, showInstance),
@@ -209,9 +213,9 @@ export const commands: readonly Command[] = [
       {
         name: 'remove',
         value: 'KEY',
-        help: 'Remove this key instead. Its first 8 characters are enough.',
+        help: 'Remove this key instead, and say when it was last used. Its first 8 characters are enough.',
       },
-      CONFIG_OPTION,
+      ...SERVER_OPTIONS,
       JSON_OPTION,
     ],
     run: tenantCommand(instanceCommands, rotateInstance),

@@ -1,6 +1,9 @@
 import type { App } from '../channels/app.ts';
 import type { AppDirectory } from '../channels/ports.ts';
 import type { Tap } from '../channels/watching/tap.ts';
+import { KeyUses } from '../runtime/keys/key-uses.ts';
+import type { Clock } from '../runtime/ports.ts';
+import { systemTimers } from '../runtime/system-timers.ts';
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -12,8 +15,13 @@ export interface DirectoryChange {
 
 /** The apps of this server, in memory. */
 export class MemoryAppDirectory implements AppDirectory {
+  private readonly clock: Clock;
   private readonly ids = new Map<string, Writable<App>>();
   private keys = new Map<string, App>();
+
+  constructor(clock: Clock = systemTimers) {
+    this.clock = clock;
+  }
 
   byKey(key: string): App | undefined {
     return this.keys.get(key);
@@ -52,10 +60,15 @@ export class MemoryAppDirectory implements AppDirectory {
     for (const app of apps) {
       const known = this.ids.get(app.id);
       // With a place for the tap, so that live apps have one shape.
-      const live: Writable<App> = known ?? { ...app, tap: undefined };
+      const live: Writable<App> = known ?? {
+        ...app,
+        tap: undefined,
+        keyUses: new KeyUses(this.clock),
+      };
       if (known?.enabled && !app.enabled) gone.push(known);
       if (known !== undefined) Object.assign(known, app);
       else this.ids.set(app.id, live);
+      live.keyUses?.replace(app.keys.map(({ key }) => key));
       for (const { key } of app.keys) this.keys.set(key, live);
     }
     return { gone };

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import { DEFAULT_LIMITS } from '../../testing/push-limits.ts';
 import { loadJson } from '../config/loading.fixture.ts';
 import type { Config } from '../config/schema.ts';
+import { KeyUses } from '../runtime/keys/key-uses.ts';
 import { openDatabase } from '../stores/database/database.ts';
 import { StoredInstances } from '../stores/tenants/instance-store.ts';
 import { createFirstInstance } from './first-start.ts';
@@ -60,6 +61,7 @@ describe('the live instances', () => {
       number: await all.store.numberOf(CONFIGURED),
       name: 'configured',
       secretKeys: ['s'],
+      keyUses: expect.any(KeyUses),
       limits: DEFAULT_LIMITS,
       whenUserIsFull: 'refuse',
       web: undefined,

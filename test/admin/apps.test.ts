@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
 import { admin, type MadeApp, makeApp } from '../../testing/clients/admin-api.ts';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
-import { api } from '../../testing/clients/sign.ts';
+import { api, channelAuth } from '../../testing/clients/sign.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
 
@@ -144,6 +145,47 @@ describe('the apps of the admin API', () => {
     expect(await statusOf({ ...app, ...pair })).toBe(200);
   });
 
+  it('show whether an old key is still in use: by requests, by what was signed with it, and by open connections', async () => {
+    const app = await makeApp(server);
+    const path = `/apps/${app.id}/keys`;
+    const added = (await admin(server, 'POST', path)).json as { key: string; secret: string };
+    const uses = async () => {
+      const { json, text } = await admin(server, 'GET', path);
+      expect(text).not.toContain(app.secret);
+      return (json as { keys: readonly Record<string, unknown>[] }).keys;
+    };
+    const unused = { key: app.key, connections: 0 };
+    expect(await uses()).toEqual([unused, { ...unused, key: added.key }]);
+
+    // Another signature than its own is no use of a key.
+    expect(await statusOf({ ...app, secret: 'wrong' })).toBe(401);
+    expect(await uses()).toEqual([unused, { ...unused, key: added.key }]);
+
+    const startedAtMs = Date.now();
+    expect(await statusOf(app)).toBe(200);
+    const [requested] = await uses();
+    expect(requested).toEqual({
+      ...unused,
+      lastUsedAtMs: requested?.['lastRequestAtMs'],
+      lastRequestAtMs: expect.any(Number),
+    });
+    expect(requested?.['lastRequestAtMs']).toBeGreaterThanOrEqual(startedAtMs);
+
+    // The client connects with the new key, and its backend still signs with the old one.
+    const client = await RawClient.connect(server, { path: pathOf(7, added.key) });
+    await client.subscribe('private-a', channelAuth(client.socketId, 'private-a', undefined, app));
+    const [old, current] = await uses();
+    expect(old).toMatchObject({ connections: 0, lastSignatureAtMs: expect.any(Number) });
+    expect(current).toEqual({
+      key: added.key,
+      connections: 1,
+      lastUsedAtMs: expect.any(Number),
+      lastConnectionAtMs: expect.any(Number),
+    });
+    await client[Symbol.asyncDispose]();
+    await eventually(uses, ([, one]) => one?.['connections'] === 0);
+  });
+
   it('have no more than 20 keys', async () => {
     const app = await makeApp(server);
     const keys = Array.from({ length: 21 }, (_, index) => ({ key: `k${index}`, secret: 's' }));
@@ -203,6 +245,7 @@ describe('the apps of the admin API', () => {
       ['GET', '/apps/42'],
       ['PATCH', '/apps/42', {}],
       ['DELETE', '/apps/42'],
+      ['GET', '/apps/42/keys'],
       ['POST', '/apps/42/keys'],
       ['DELETE', '/apps/42/keys/x'],
       ['POST', '/apps/42/disable'],

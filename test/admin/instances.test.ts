@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { randomUUID } from 'node:crypto';
 import { admin } from '../../testing/clients/admin-api.ts';
+import { PushRequests, requestPush } from '../../testing/clients/push-requests.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
 
@@ -231,6 +233,39 @@ describe('the instances of the admin API', () => {
     expect((await admin(server, 'DELETE', `${path}/${old}`)).status).toBe(404);
     expect((await admin(server, 'DELETE', `${path}/${secretKey}`)).status).toBe(409);
     expect((await show(id)).secretKeys).toEqual([secretKey]);
+  });
+
+  it("show whether an old secret key is still in use, by requests and by users' tokens", async () => {
+    const { id, secretKeys } = await make();
+    const [old] = secretKeys;
+    const path = `/instances/${id}/keys`;
+    const added = (await admin(server, 'POST', path)).json as { secretKey: string };
+    const uses = async () => {
+      const { json, text } = await admin(server, 'GET', path);
+      expect(text).not.toContain(old);
+      return (json as { keys: readonly object[] }).keys;
+    };
+    const nameOf = (key: string) => ({ key: `${key.slice(0, 8)}…` });
+    const names = [nameOf(old), nameOf(added.secretKey)] as const;
+    const wrong = new PushRequests({ id, secretKey: `${old.slice(0, -1)}!` });
+    expect((await requestPush(server, wrong.deleteUser('u'))).status).toBe(401);
+    expect(await uses()).toEqual(names);
+
+    const current = new PushRequests({ id, secretKey: added.secretKey });
+    expect((await requestPush(server, current.deleteUser('u'))).status).toBe(200);
+    const atMs = expect.any(Number);
+    const requested = { ...names[1], lastUsedAtMs: atMs, lastRequestAtMs: atMs };
+    expect(await uses()).toEqual([names[0], requested]);
+
+    // The token is of the old key, though the device is unknown.
+    const ofOld = new PushRequests({ id, secretKey: old });
+    expect((await requestPush(server, ofOld.setUser(`fcm-${randomUUID()}`, 'u'))).status).not.toBe(
+      401,
+    );
+    expect(await uses()).toEqual([
+      { ...names[0], lastUsedAtMs: atMs, lastSignatureAtMs: atMs },
+      requested,
+    ]);
   });
 
   it('need the whole key if several start with the same characters', async () => {

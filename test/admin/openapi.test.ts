@@ -119,6 +119,7 @@ const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
   getChannel: async () => ({ path: { id: app.id, name: 'a' } }),
   getChannelHistory: async () => ({ path: { id: app.id, name: 'a' } }),
   forgetChannelHistory: async () => ({ path: { id: app.id, name: 'a' } }),
+  listKeys: async () => ({ path: { id: app.id } }),
   listProblems: async () => ({ path: { id: app.id } }),
   listConnections: async () => ({ path: { id: app.id } }),
   getConnection: async () => ({ path: { id: app.id, socket: await socketId() } }),
@@ -136,6 +137,7 @@ const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
     void opened.then(() => admin(server, 'DELETE', `/instances/${id}`));
     return { path: { id } };
   },
+  listSecretKeys: async () => ({ path: { id: await makeInstance() } }),
   getInstance: async () => ({ path: { id: await makeInstance() } }),
   changeInstance: async () => ({ path: { id: await makeInstance() }, body: { name: 'y' } }),
   deleteInstance: async () => ({ path: { id: await makeInstance() } }),

@@ -73,6 +73,33 @@ describe('fanfare apps, beside a running server', () => {
     await answers(app, 200);
   });
 
+  it('shows when keys were last used, and says so before one is removed', async () => {
+    const app = await created();
+    const at = ['--url', `http://127.0.0.1:${server.adminPort}`];
+    const show = async (...args: string[]) =>
+      (await fanfare(directory.path, ['apps', 'show', app.id, ...args])).stdout;
+    expect(await show(...at)).toMatch(/used {4}\d+ seconds? ago/);
+    expect(await show('--url', 'http://127.0.0.1:1')).toContain(
+      'used    unknown: http://127.0.0.1:1 does not answer',
+    );
+    await fanfare(directory.path, ['apps', 'rotate', app.id]);
+    const { stdout } = await fanfare(directory.path, ['apps', 'show', app.id, '--json', ...at]);
+    const [old] = JSON.parse(stdout).keyUses.keys;
+    expect(old).toMatchObject({ key: app.key, lastRequestAtMs: expect.any(Number) });
+    await using client = await app.connect();
+    const removed = await fanfare(directory.path, [
+      ...['apps', 'rotate', app.id, '--remove', app.key],
+      ...at,
+    ]);
+    expect(removed).toMatchObject({
+      exitCode: 0,
+      stderr:
+        'Warning: Last use of the removed key: now, by 1 open connection. Who still has it is refused from now on.\n',
+    });
+    await client[Symbol.asyncDispose]();
+    expect(await show(...at)).toMatch(/used {4}not since the last server started, at 20/);
+  });
+
   it('lets two pairs be valid while they are rotated, and one after the old one is removed', async () => {
     const app = await created();
     const rotated = await fanfare(directory.path, ['apps', 'rotate', app.id, '--json']);

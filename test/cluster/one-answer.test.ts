@@ -163,6 +163,28 @@ describe('any server of a cluster', () => {
     }
   });
 
+  it('shows the last uses of keys at all servers, since the latest start of one of them', async () => {
+    const { here, there } = await newApp();
+    interface Uses {
+      readonly servers: readonly { readonly away: boolean }[];
+      readonly sinceMs: number;
+      readonly keys: readonly object[];
+    }
+    const uses = () => ask<Uses>(first, `/apps/${here.id}/keys`);
+    expect((await uses()).keys).toEqual([{ key: here.key, connections: 0 }]);
+    await using _own = await here.connect();
+    await using _other = await there.connect();
+    await there.api('GET', '/channels');
+    const { servers, sinceMs, keys } = await uses();
+    expect(servers.map(({ away }) => away)).toEqual([false, false]);
+    expect(keys).toMatchObject([{ connections: 2, lastRequestAtMs: expect.any(Number) }]);
+    const { nodes } = await ask<{ nodes: readonly { report: { startedAtMs: number } }[] }>(
+      first,
+      '/nodes',
+    );
+    expect(sinceMs).toBe(Math.max(...nodes.map(({ report }) => report.startedAtMs)));
+  });
+
   it('adds up the figures of all servers', async () => {
     const { here, there } = await newApp();
     await using _own = await here.connect();

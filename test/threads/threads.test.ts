@@ -96,6 +96,10 @@ describe('a server with several realtime threads', () => {
     }
     const { json } = await admin(server, 'GET', '/live');
     expect(json).toMatchObject({ apps: [{ id: APP.id, connections: MANY, messagesToday: 30 }] });
+    const uses = await admin(server, 'GET', `/apps/${APP.id}/keys`);
+    expect(uses.json).toMatchObject({
+      keys: [{ key: APP.key, connections: MANY, lastRequestAtMs: expect.any(Number) }],
+    });
     for (const client of clients) await client[Symbol.asyncDispose]();
     await eventually(
       async () => await metric(server, 'fanfare_connections '),

@@ -72,6 +72,9 @@ function refuseSignature(
   const signature = auth.slice(colon + 1);
   const secret = secretOf(app, key);
   if (secret === undefined) return `Invalid key in ${kind} auth data: '${key}'`;
-  if (texts.some((text) => sameSignature(sign(secret, text), signature))) return undefined;
+  if (texts.some((text) => sameSignature(sign(secret, text), signature))) {
+    app.keyUses?.of(key)?.note('signature');
+    return undefined;
+  }
   return `Invalid signature: Expected HMAC SHA256 hex digest of ${texts[0]}, but got ${signature}`;
 }

@@ -1,3 +1,4 @@
+import type { UsableConfig } from '../../config/load.ts';
 import { AdminApi } from '../admin-api.ts';
 import { ownAdminApi, ownAdminPassword } from '../admin-password.ts';
 import { fail, type Invocation } from '../invocation.ts';
@@ -22,17 +23,25 @@ export function serverCommand(
   action: (call: Invocation & { readonly api: AdminApi }) => Promise<ExitCode>,
 ) {
   return async (invocation: Invocation): Promise<ExitCode> => {
-    const given = serverUrl(invocation.given, 'http://127.0.0.1:6003');
+    const given = givenServer(invocation);
     const loaded = readWholeConfig(invocation);
     if (loaded === undefined) return 2;
-    const { config } = loaded;
-    if (given === undefined && isAnyPort(config.admin)) {
-      return fail(invocation, 'admin.port is 0, so the server may be at any port: give its --url');
-    }
-    const api =
-      given === undefined
-        ? ownAdminApi(loaded)
-        : new AdminApi(givenAddress(given), ownAdminPassword(config));
-    return await action({ ...invocation, api });
+    if (given === undefined && isAnyPort(loaded.config.admin)) return fail(invocation, ANY_PORT);
+    return await action({ ...invocation, api: adminApiOf(given, loaded) });
   };
+}
+
+const ANY_PORT = 'admin.port is 0, so the server may be at any port: give its --url';
+
+/** The address that `--url` gives. Throws `UsageError`. */
+export function givenServer({ given }: Invocation): string | undefined {
+  return serverUrl(given, 'http://127.0.0.1:6003');
+}
+
+/** A client of the server at a given address, or of that of the configuration. Throws an error that says why there is none. */
+export function adminApiOf(given: string | undefined, loaded: UsableConfig): AdminApi {
+  if (given !== undefined)
+    return new AdminApi(givenAddress(given), ownAdminPassword(loaded.config));
+  if (isAnyPort(loaded.config.admin)) throw new Error(ANY_PORT);
+  return ownAdminApi(loaded);
 }

@@ -5,6 +5,8 @@ import { AppAdmin } from '../../tenants/manage-apps.ts';
 import { printResult } from '../invocation.ts';
 import type { ExitCode } from '../output.ts';
 import { shownSettings } from '../shown-settings.ts';
+import { awayWords, type KeyUses, keyUsesOf, usedWords } from './key-uses.ts';
+import { printConfigured, sayLastUse } from './shown-keys.ts';
 import {
   noTenantId,
   printTenants,
@@ -39,8 +41,12 @@ export async function listApps(call: Call): Promise<ExitCode> {
 }
 
 export async function showApp(call: Call): Promise<ExitCode> {
-  const app = await call.admin.stored(tenantId(call, 'app'));
-  return printApp(call, app, { secrets: call.given.has('secret') ? 'all' : 'none' });
+  const id = tenantId(call, 'app');
+  const uses = await keyUsesOf(call, 'app', id);
+  const printed = await printConfigured(call, uses, { noun: 'app', id });
+  if (printed !== undefined) return printed;
+  const app = await call.admin.stored(id);
+  return printApp(call, app, { secrets: call.given.has('secret') ? 'all' : 'none', uses });
 }
 
 export async function createApp(call: Call): Promise<ExitCode> {
@@ -58,6 +64,8 @@ export async function rotateApp(call: Call): Promise<ExitCode> {
   const id = tenantId(call, 'app');
   const removed = given.value('remove');
   if (removed !== undefined) {
+    const names = (await admin.stored(id)).keys.map(({ key }) => key);
+    await sayLastUse(call, { noun: 'app', id }, { names, place: names.indexOf(removed) });
     await admin.removeKey(id, removed);
     return printApp(call, await admin.stored(id), { secrets: 'none' });
   }
@@ -66,7 +74,7 @@ export async function rotateApp(call: Call): Promise<ExitCode> {
   const oldest = app.keys[0]?.key ?? 'KEY';
   return printApp(call, app, {
     secrets: added,
-    hint: `All keys are valid. When the old one is no longer used: fanfare apps rotate ${id} --remove ${oldest}`,
+    hint: `All keys are valid. When the old one is no longer used (see: fanfare apps show ${id}): fanfare apps rotate ${id} --remove ${oldest}`,
   });
 }
 
@@ -104,19 +112,30 @@ interface AppOutput {
   readonly secrets: ShownSecrets;
   /** What to do next, for people. */
   readonly hint?: string;
+  /** When its keys were last used. */
+  readonly uses?: KeyUses;
 }
 
-function printApp(call: Call, app: StoredApp, { secrets, hint }: AppOutput): ExitCode {
+function printApp(call: Call, app: StoredApp, { secrets, hint, uses }: AppOutput): ExitCode {
   const { id, name, enabled, keys } = app;
   const settings = secrets === 'all' ? app.settings : shownSettings(app.settings);
+  const words =
+    uses &&
+    usedWords(
+      uses,
+      keys.map(({ key }) => key),
+    );
   const lines = [
     printable(`App ${id}${name === '' ? '' : ` (${name})`}${enabled ? '' : ', disabled'}`),
-    ...keys.flatMap(({ key, secret }) => [
+    ...keys.flatMap(({ key, secret }, place) => [
       `  key     ${key}`,
       `  secret  ${isShown(key, secrets) ? secret : '(see: apps show --secret)'}`,
+      ...(words === undefined ? [] : [printable(`  used    ${words[place]}`)]),
     ]),
+    ...(uses === undefined ? [] : awayWords(uses)),
     ...Object.entries(settings).map(([setting, value]) => `  ${setting}  ${JSON.stringify(value)}`),
     ...(hint === undefined ? [] : [hint]),
   ];
-  return printResult(call, { json: shownApp(app, secrets), text: lines.join('\n') });
+  const json = { ...shownApp(app, secrets), ...(uses && { keyUses: uses.known ?? null }) };
+  return printResult(call, { json, text: lines.join('\n') });
 }

@@ -1,6 +1,6 @@
 import { hasOwnStore } from '../../config/settings/own-store.ts';
 import { vapidSubject } from '../../config/settings/push-settings.ts';
-import { secretKeyName } from '../../config/settings/secret-key-name.ts';
+import { secretKeyName, secretKeysMeant } from '../../config/settings/secret-key-name.ts';
 import { type InstanceId, readInstanceId } from '../../push/model/instance-id.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';
@@ -8,7 +8,9 @@ import { InstanceAdmin } from '../../tenants/manage-instances.ts';
 import { countOf, fail, printResult } from '../invocation.ts';
 import type { Arguments, Option } from '../options.ts';
 import { type ExitCode, UsageError } from '../output.ts';
+import { keyUsesOf } from './key-uses.ts';
 import { printInstance, shownInstance, vapidOf } from './shown-instance.ts';
+import { printConfigured, sayLastUse } from './shown-keys.ts';
 import {
   noTenantId,
   printTenants,
@@ -55,8 +57,15 @@ export async function listInstances(call: Call): Promise<ExitCode> {
 }
 
 export async function showInstance(call: Call): Promise<ExitCode> {
-  const instance = await call.admin.stored(idOf(call));
-  return printInstance(call, instance, { secrets: call.given.has('secret') ? 'all' : 'none' });
+  const id = idOf(call);
+  const uses = await keyUsesOf(call, 'instance', id);
+  const printed = await printConfigured(call, uses, { noun: 'instance', id });
+  if (printed !== undefined) return printed;
+  const instance = await call.admin.stored(id);
+  return printInstance(call, instance, {
+    secrets: call.given.has('secret') ? 'all' : 'none',
+    uses,
+  });
 }
 
 export async function createInstance(call: Call): Promise<ExitCode> {
@@ -101,6 +110,10 @@ export async function rotateInstance(call: Call): Promise<ExitCode> {
   const id = idOf(call);
   const removed = given.value('remove');
   if (removed !== undefined) {
+    const { secretKeys } = await admin.stored(id);
+    const [meant = ''] = secretKeysMeant(secretKeys, removed);
+    const named = { names: secretKeys.map(secretKeyName), place: secretKeys.indexOf(meant) };
+    await sayLastUse(call, { noun: 'instance', id }, named);
     await admin.removeKey(id, removed);
     return printInstance(call, await admin.stored(id), { secrets: 'none' });
   }
@@ -111,7 +124,7 @@ export async function rotateInstance(call: Call): Promise<ExitCode> {
   return printInstance(call, instance, {
     secrets: { key: added },
     hints: [
-      `All secret keys are valid. When the old one is no longer used: fanfare instances rotate ${id} --remove ${name}`,
+      `All secret keys are valid. When the old one is no longer used (see: fanfare instances show ${id}): fanfare instances rotate ${id} --remove ${name}`,
       'From then on, user tokens that were signed with it are refused.',
     ],
   });

@@ -5,6 +5,7 @@ import type { StoredInstance } from '../../stores/tenants/instance-store.ts';
 import { type Invocation, printResult } from '../invocation.ts';
 import type { ExitCode } from '../output.ts';
 import { shownSettings } from '../shown-settings.ts';
+import { awayWords, type KeyUses, usedWords } from './key-uses.ts';
 
 /** Which secrets of an instance are shown: none, one secret key, all of these, or the VAPID private key as well. */
 export type ShownSecrets = 'none' | { readonly key: string } | 'keys' | 'all';
@@ -45,23 +46,28 @@ interface InstanceOutput {
   readonly secrets: ShownSecrets;
   /** What to do next, for people. */
   readonly hints?: readonly string[];
+  /** When its secret keys were last used. */
+  readonly uses?: KeyUses;
 }
 
 export function printInstance(
   invocation: Invocation,
   instance: StoredInstance,
-  { secrets, hints = [] }: InstanceOutput,
+  { secrets, hints = [], uses }: InstanceOutput,
 ): ExitCode {
   const { id, name, secretKeys, settings } = instance;
+  const words = uses && usedWords(uses, secretKeys.map(secretKeyName));
   const vapid = vapidOf(settings);
   const others = otherSettings(settingsFor(settings, secrets));
   const lines = [
     printable(`Instance ${id}${name === '' ? '' : ` (${name})`}`),
-    ...secretKeys.map((secret) => {
+    ...secretKeys.flatMap((secret, place) => {
       const shown = shownKey(secret, secrets);
       const hint = shown === secret ? '' : ' (see: instances show --secret)';
-      return `  secret key         ${shown}${hint}`;
+      const line = `  secret key         ${shown}${hint}`;
+      return words === undefined ? line : [line, printable(`  used               ${words[place]}`)];
     }),
+    ...(uses === undefined ? [] : awayWords(uses)),
     ...(vapid === undefined
       ? []
       : [
@@ -73,7 +79,7 @@ export function printInstance(
     ...hints,
   ];
   return printResult(invocation, {
-    json: shownInstance(instance, secrets),
+    json: { ...shownInstance(instance, secrets), ...(uses && { keyUses: uses.known ?? null }) },
     text: lines.join('\n'),
   });
 }

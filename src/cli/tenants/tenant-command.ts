@@ -2,6 +2,8 @@ import type { Config } from '../../config/schema.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
+import type { AdminApi } from '../admin-api.ts';
+import { adminApiOf, givenServer } from '../channels/running-server.ts';
 import { fail, type Invocation, printList } from '../invocation.ts';
 import { openStore } from '../open-store.ts';
 import { noOperand, onlyOperand } from '../options.ts';
@@ -13,6 +15,8 @@ export interface TenantCall<Admin> extends Invocation {
   readonly admin: Admin;
   /** Where the configuration defines tenants of this kind, by their ids. These are not in the store. */
   readonly places: ReadonlyMap<string, string>;
+  /** A client of the running server, which knows what the store does not. Throws an error that says why there is none. */
+  readonly api: () => AdminApi;
 }
 
 export interface TenantCommands<Admin> {
@@ -29,13 +33,15 @@ export function tenantCommand<Admin>(
   action: (call: TenantCall<Admin>) => Promise<ExitCode>,
 ) {
   return async (invocation: Invocation): Promise<ExitCode> => {
+    const given = givenServer(invocation);
     const loaded = readWholeConfig(invocation);
     if (loaded === undefined) return 2;
     const { config } = loaded;
     const places = loaded.tenants[noun];
     await using database = await openStore(config);
     try {
-      return await action({ ...invocation, admin: adminOf(database, config), places });
+      const api = () => adminApiOf(given, loaded);
+      return await action({ ...invocation, admin: adminOf(database, config), places, api });
     } catch (error) {
       if (!(error instanceof OperationRefused)) throw error;
       if (error.status !== 404) return fail(invocation, error.message);

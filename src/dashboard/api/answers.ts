@@ -62,6 +62,12 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: { readonly key: string; readonly secret: string };
   };
+  'GET /apps/{id}/keys': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly sinceMs: number; readonly keys: readonly ({ readonly key: string; readonly lastUsedAtMs?: number | undefined; readonly lastRequestAtMs?: number | undefined; readonly lastSignatureAtMs?: number | undefined; readonly lastConnectionAtMs?: number | undefined; readonly connections: number })[] };
+  };
   'DELETE /apps/{id}/keys/{key}': {
     readonly path: { readonly id: string; readonly key: string };
     readonly query: Record<never, string>;
@@ -79,6 +85,18 @@ export interface Operations {
     readonly query: Record<never, string>;
     readonly body: undefined;
     readonly answer: Operations['POST /apps']['answer'];
+  };
+  'GET /instances/{id}/keys': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly sinceMs: number; readonly keys: readonly ({ readonly key: string; readonly lastUsedAtMs?: number | undefined; readonly lastRequestAtMs?: number | undefined; readonly lastSignatureAtMs?: number | undefined })[] };
+  };
+  'POST /instances/{id}/keys': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly secretKey: string };
   };
   'GET /live': {
     readonly path: Record<never, string>;
@@ -187,12 +205,6 @@ export interface Operations {
     readonly query: Record<never, string>;
     readonly body: undefined;
     readonly answer: { readonly id: string; readonly deleted: true; readonly devices: number };
-  };
-  'POST /instances/{id}/keys': {
-    readonly path: { readonly id: string };
-    readonly query: Record<never, string>;
-    readonly body: undefined;
-    readonly answer: { readonly secretKey: string };
   };
   'DELETE /instances/{id}/keys/{key}': {
     readonly path: { readonly id: string; readonly key: string };

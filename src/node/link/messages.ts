@@ -16,6 +16,7 @@ import type { KeptLine } from '../../observability/log.ts';
 import type { MetricValues } from '../../observability/meter.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
+import type { UsedKey } from '../../runtime/keys/key-uses.ts';
 import type { TenantChange } from '../../tenants/live-tenants.ts';
 import type { EngineAway } from '../../transports/admin/readiness.ts';
 import type { ApiProblem } from '../../transports/channels-api/problems.ts';
@@ -83,6 +84,8 @@ export interface Questions {
   /** Sends an event to users, and asks their connections whether they have it. */
   'ask-live': { ask: { readonly appId: string; readonly event: LiveEvent }; answer: LiveAnswer };
   problems: { ask: { readonly appId: string }; answer: readonly ProblemGroup[] };
+  /** When the keys of an app were last used on this loop. */
+  'key-uses': { ask: { readonly appId: string }; answer: readonly UsedKey[] };
   'inspect-channel': {
     ask: { readonly appId: string; readonly channel: string };
     answer: ChannelState;

@@ -99,6 +99,8 @@ export class Figures {
         return this.options.live.ask(this.options.apps.byId(question.appId), question.event);
       case 'problems':
         return this.options.problems.of(question.appId);
+      case 'key-uses':
+        return this.options.apps.byId(question.appId)?.keyUses?.shown((key) => key) ?? [];
       case 'inspect-channel':
         return this.inspectChannel(question);
       case 'read-history':

@@ -28,7 +28,7 @@ export interface BeamsTokenOptions {
  */
 export function verifyBeamsToken(
   token: string,
-  instance: Pick<PushInstance, 'id' | 'secretKeys'>,
+  instance: Pick<PushInstance, 'id' | 'secretKeys' | 'keyUses'>,
   options: BeamsTokenOptions,
 ): VerifiedBeamsToken | PushRefusal {
   const jwt = readJwt(token, instance.secretKeys);
@@ -49,6 +49,7 @@ export function verifyBeamsToken(
   if (isTime(nbf) && nowSeconds < nbf - leewaySeconds) {
     return new PushRefusal('unauthorized', 'The Beams Token is not valid yet');
   }
+  instance.keyUses?.of(jwt.secret)?.note('signature');
   return { ok: true, userId: user.userId };
 }
 

@@ -3,7 +3,11 @@ import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { decodeBase64 } from './base64url.ts';
 
 export type ReadJwt =
-  | { readonly ok: true; readonly claims: JsonObject }
+  | {
+      readonly ok: true;
+      readonly claims: JsonObject /** The one that it was signed with. */;
+      readonly secret: string;
+    }
   /** `why` is a sentence that quotes nothing of the token. */
   | { readonly ok: false; readonly why: string };
 
@@ -32,13 +36,14 @@ export function readJwt(token: string, secrets: readonly string[]): ReadJwt {
     return { ok: false, why: 'The Beams Token has the header crit, which is not supported' };
   }
   const signed = `${header}.${payload}`;
-  if (!secrets.some((secret) => isSignature(secret, signed, signature))) {
+  const secret = secrets.find((one) => isSignature(one, signed, signature));
+  if (secret === undefined) {
     return { ok: false, why: 'The signature of the Beams Token does not match a secret key' };
   }
   const claims = decodePart(payload);
   return claims === undefined
     ? { ok: false, why: 'The Beams Token is malformed: its claims must be a JSON object' }
-    : { ok: true, claims };
+    : { ok: true, claims, secret };
 }
 
 function decodePart(part: string): JsonObject | undefined {

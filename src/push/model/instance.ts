@@ -1,3 +1,5 @@
+import type { KeyUses } from '../../runtime/keys/key-uses.ts';
+
 /** The limit of a user's devices on each platform. Source: push protocol, §2.3 and §3.5. */
 export const DEVICES_PER_USER = 100;
 
@@ -37,6 +39,8 @@ export interface PushInstance {
   readonly name: string;
   /** All of them are valid. At least one. */
   readonly secretKeys: readonly string[];
+  /** When its secret keys were last used on this server. Only set on live objects. */
+  readonly keyUses?: KeyUses | undefined;
   /** The app whose users are those of the instance; `undefined`: it has none. */
   readonly appId?: string | undefined;
   readonly limits: {

@@ -8,7 +8,7 @@ import {
   type RequestTarget,
   withoutPrefix,
 } from '../request-target.ts';
-import { type ApiRefusal, invalid } from './problems.ts';
+import { ApiRefusal, invalid } from './problems.ts';
 import { arrayForms, literalForm, type Parameter, parameterOf, readQuery } from './query.ts';
 import { Unauthenticated } from './unauthenticated.ts';
 
@@ -57,11 +57,12 @@ export function authenticate(
   if (appId !== undefined && app.id !== appId) {
     return new Unauthenticated('key-of-another-app', 'Unknown auth_key', app);
   }
-  return (
+  const known =
     refuseVersion(parameterOf(parameters, 'auth_version')) ??
     refuseTimestamp(parameterOf(parameters, 'auth_timestamp'), nowMs) ??
-    checkSignature({ app, secret, request, parameters })
-  );
+    checkSignature({ app, secret, request, parameters });
+  if (!(known instanceof ApiRefusal)) app.keyUses?.of(key)?.note('request');
+  return known;
 }
 
 /** Refuses a body that is not the one that was signed. */

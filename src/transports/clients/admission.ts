@@ -1,11 +1,19 @@
 import type { App } from '../../channels/app.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
+import type { KeyUse } from '../../runtime/keys/key-uses.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { type ConnectionProblem, closeCodes } from './closing/close-codes.ts';
 
+/** A client that may connect. */
+export interface Admitted {
+  readonly app: App;
+  /** Of the key that the client named. */
+  readonly keyUse: KeyUse | undefined;
+}
+
 /** Whether a client may connect, decided from the requested address alone. */
 export type Admission =
-  | { readonly app: App }
+  | Admitted
   | { readonly app?: undefined; readonly problem: ConnectionProblem; readonly message: string };
 
 const PROTOCOL_MIN = 5;
@@ -33,7 +41,7 @@ export function admitKey(keyText: string, query: string, apps: AppDirectory): Ad
       `App key ${key.slice(0, 100)} not in this cluster. Did you forget to specify the cluster?`,
     );
   }
-  return app.enabled ? { app } : refused('app-disabled');
+  return app.enabled ? { app, keyUse: app.keyUses?.of(key) } : refused('app-disabled');
 }
 
 /** Returns the first value of a parameter in the query of a handshake. */

@@ -2,6 +2,7 @@ import type { App } from '../../channels/app.ts';
 import type { Peer } from '../../channels/ports.ts';
 import { newHalf, type SocketId, socketIdOf } from '../../channels/socket-id.ts';
 import { Session } from '../../channels/subscribing/session.ts';
+import type { KeyUse } from '../../runtime/keys/key-uses.ts';
 import type { PackedAddress } from './addresses/packed-address.ts';
 
 /** What every connection is made of. */
@@ -13,6 +14,8 @@ export interface ConnectionOptions {
   readonly address: PackedAddress;
   /** Describes the client; see `ClientLibraries`. */
   readonly library?: number;
+  /** Of the key that the client named. */
+  readonly keyUse?: KeyUse | undefined;
 }
 
 /**
@@ -29,6 +32,8 @@ export abstract class Connection extends Session implements Peer {
   readonly address: PackedAddress;
   /** Describes the client; see `ClientLibraries`. */
   readonly library: number;
+  /** Of the key that the client named. */
+  readonly keyUse: KeyUse | undefined;
   /** When it was opened. Monotonic milliseconds. */
   openedAtMs = 0;
   /** When the client last sent anything. Monotonic milliseconds. */
@@ -38,12 +43,14 @@ export abstract class Connection extends Session implements Peer {
   /** Frames that it sent recently, weighted by size: see `FrameLimit`. */
   frameDebt = 0;
 
-  constructor({ app, firstHalf, secondHalf = newHalf(), address, library = 0 }: ConnectionOptions) {
+  constructor(options: ConnectionOptions) {
+    const { app, firstHalf, secondHalf = newHalf(), address, library = 0, keyUse } = options;
     super(app);
     this.firstHalf = firstHalf;
     this.secondHalf = secondHalf;
     this.address = address;
     this.library = library;
+    this.keyUse = keyUse;
   }
 
   get socketId(): SocketId {

@@ -90,6 +90,7 @@ export class Connections {
   add(connection: Connection): void {
     this.byFirstHalf.set(connection.firstHalf, connection);
     this.byApp.add(connection.app);
+    connection.keyUse?.opened();
     if (this.byAddress !== undefined) addTo(this.byAddress, connection);
   }
 
@@ -98,6 +99,7 @@ export class Connections {
     if (this.byFirstHalf.get(firstHalf) !== connection) return;
     this.byFirstHalf.delete(firstHalf);
     this.byApp.release(app);
+    connection.keyUse?.closed();
     const ofApp = this.byAddress?.get(app);
     ofApp?.remove(connection);
     if (ofApp?.isEmpty) this.byAddress?.delete(app);

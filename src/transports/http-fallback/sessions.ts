@@ -1,10 +1,9 @@
-import type { App } from '../../channels/app.ts';
 import { after } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import type { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import { addressOf } from '../clients/addresses/packed-address.ts';
-import { admitKey } from '../clients/admission.ts';
+import { type Admitted, admitKey } from '../clients/admission.ts';
 import type { Clients, RefusedClient } from '../clients/clients.ts';
 import { type ConnectionProblem, closeCodes } from '../clients/closing/close-codes.ts';
 import { endWith } from '../clients/closing/end.ts';
@@ -168,16 +167,17 @@ export class Sessions implements LocalSessions, SessionEvents {
       this.writeRefusal(opening, 'server-over-capacity');
       return nothing;
     }
-    const app = this.admit(opening);
-    if (app === undefined) return nothing;
+    const admitted = this.admit(opening);
+    if (admitted === undefined) return nothing;
+    const { app } = admitted;
     const end = new ResponseEnd();
     const later: (() => void)[] = [];
     this.placing.set(session, later);
     void after(this.clients.takePlace(app), (hasPlace) => {
       this.placing.delete(session);
       // The client may have disconnected in the meantime, and the app may have been changed.
-      if (!end.isOver && this.admit(opening) === app)
-        end.passTo(this.placed(opening, app, hasPlace));
+      if (!end.isOver && this.admit(opening)?.app === app)
+        end.passTo(this.placed(opening, admitted, hasPlace));
       else if (hasPlace) this.clients.releasePlace(app);
       for (const receive of later) receive();
       if (!this.has(session)) this.forgotten(session);
@@ -325,7 +325,7 @@ export class Sessions implements LocalSessions, SessionEvents {
   }
 
   /** Decides whether a client may have a session; if not, sends it the reason. */
-  private admit(opening: Opening): App | undefined {
+  private admit(opening: Opening): Admitted | undefined {
     const { key, query, address } = opening.request;
     const admission = admitKey(key, query, this.options.apps);
     if (admission.app === undefined) {
@@ -333,13 +333,14 @@ export class Sessions implements LocalSessions, SessionEvents {
       return undefined;
     }
     // Not 4200: the client would come back within milliseconds.
-    if (!this.isStopping) return admission.app;
+    if (!this.isStopping) return admission;
     this.writeRefusal(opening, 'server-over-capacity');
     return undefined;
   }
 
   /** Goes on once the quota of the app has answered. */
-  private placed(opening: Opening, app: App, hasPlace: boolean): ResponseEnded {
+  private placed(opening: Opening, admitted: Admitted, hasPlace: boolean): ResponseEnded {
+    const { app } = admitted;
     const { request, receiver, isGreeted } = opening;
     const { session, isStream } = request;
     if (!hasPlace) {
@@ -350,7 +351,7 @@ export class Sessions implements LocalSessions, SessionEvents {
     }
     const known = this.open.get(session);
     if (isStream || isGreeted) {
-      if (known === undefined) return this.openSession(opening, app);
+      if (known === undefined) return this.openSession(opening, admitted);
       // Another request of the session was faster.
       this.clients.releasePlace(app);
       return this.receiveAgain(known, opening);
@@ -363,7 +364,7 @@ export class Sessions implements LocalSessions, SessionEvents {
     return nothing;
   }
 
-  private openSession(opening: Opening, app: App): ResponseEnded {
+  private openSession(opening: Opening, { app, keyUse }: Admitted): ResponseEnded {
     const { clients } = this;
     const { request, receiver, isGreeted } = opening;
     const { session, address, number } = request;
@@ -372,6 +373,7 @@ export class Sessions implements LocalSessions, SessionEvents {
       firstHalf: this.options.connections.newFirstHalf(),
       address,
       library: clients.libraries.numberOf(request.query),
+      keyUse,
       session,
       events: this,
     });

@@ -1,12 +1,11 @@
 import type { Serve, Server } from 'bun';
-import type { App } from '../../channels/app.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import type { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
 import type { SocketMarks } from '../../runtime/shared-memory/socket-marks.ts';
 import type { ClientAddresses } from '../client-address.ts';
 import { addressOf, type PackedAddress, packAddress } from '../clients/addresses/packed-address.ts';
-import { admit, knownSubprotocol } from '../clients/admission.ts';
+import { type Admitted, admit, knownSubprotocol } from '../clients/admission.ts';
 import type { Clients, RefusedClient } from '../clients/clients.ts';
 import { type ConnectionProblem, closeCodes } from '../clients/closing/close-codes.ts';
 import { endWith } from '../clients/closing/end.ts';
@@ -120,14 +119,14 @@ export class WebSocketTransport {
     }
     // Before the upgrade: a client may send as soon as its handshake is answered.
     const place = this.clients.takePlace(app);
-    if (!(place instanceof Promise)) return this.upgradeAdmitted(handshake, app, place);
+    if (!(place instanceof Promise)) return this.upgradeAdmitted(handshake, admission, place);
     return place.then((hasPlace) => {
       // The app may have been disabled in the meantime, and the client may have disconnected.
       const isGone = admit(target, settings.pathPrefix, apps).app !== app;
       if (isGone && hasPlace) this.clients.releasePlace(app);
       const outcome = isGone
         ? this.upgradeRefused(handshake, { app, ...refusalFor('app-disabled') })
-        : this.upgradeAdmitted(handshake, app, hasPlace);
+        : this.upgradeAdmitted(handshake, admission, hasPlace);
       return request.signal.aborted ? 'taken' : outcome;
     });
   }
@@ -150,7 +149,11 @@ export class WebSocketTransport {
     };
   }
 
-  private upgradeAdmitted(handshake: Handshake, app: App, hasPlace: boolean): HandshakeOutcome {
+  private upgradeAdmitted(
+    handshake: Handshake,
+    { app, keyUse }: Admitted,
+    hasPlace: boolean,
+  ): HandshakeOutcome {
     if (!hasPlace) return this.upgradeRefused(handshake, { app, ...refusalFor('app-over-quota') });
     const { connections, loop } = this.options;
     const { server, address, query } = handshake;
@@ -162,6 +165,7 @@ export class WebSocketTransport {
       firstHalf,
       address,
       library,
+      keyUse,
       server,
       loop,
       place,

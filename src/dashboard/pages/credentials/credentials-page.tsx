@@ -13,6 +13,7 @@ import { useOutcome } from '../../parts/use-outcome.ts';
 import { instances } from '../../shell/instances.ts';
 import { type CheckAnswers, CheckResult } from './check-result.tsx';
 import { NewCredential } from './new-credential.tsx';
+import { SecretKeys } from './secret-keys.tsx';
 import { devices, type Gateway, names, stateOf } from './words.ts';
 
 type Instance = Answer<'GET /instances/{id}'>;
@@ -59,6 +60,7 @@ export default function CredentialsPage({ instance: id }: { readonly instance: s
           its own.
         </p>
       )}
+      <SecretKeys instance={id} />
     </div>
   );
 }

@@ -62,6 +62,7 @@ export function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
     live: liveOf(realtime),
     watch: (query, reader) => watching.open(query, reader),
     inspect: inspectingOf(realtime, cluster),
+    keyUses: (tenant) => cluster.keyUses(tenant),
     monitoring,
     serverLog: parts.serverLog,
     usage,

@@ -16,6 +16,7 @@ import type {
   ShownNode,
 } from '../../../admin/monitoring/monitoring.ts';
 import type { ProblemGroup } from '../../../channels/problems/problem-book.ts';
+import { mergeUses, type UsedKey } from '../../../runtime/keys/key-uses.ts';
 import type { Clock } from '../../../runtime/ports.ts';
 import { type ConnectionList, listConnections } from './connection-list.ts';
 import type { Installation } from './installation.ts';
@@ -30,7 +31,13 @@ import {
   type ProblemOfCluster,
 } from './merge.ts';
 import type { Answers, OtherServers } from './other-servers.ts';
-import type { ClusterQuestion, ConnectionsOfServer, EndpointOfServer } from './questions.ts';
+import type {
+  ClusterQuestion,
+  ConnectionsOfServer,
+  EndpointOfServer,
+  KeyUsesOfServer,
+  Tenant,
+} from './questions.ts';
 import type { Stranger } from './strangers.ts';
 
 /** What this server knows about itself. */
@@ -43,6 +50,7 @@ export interface LocalServer {
   gateways(instanceId: string): GatewaysOfServer;
   log(query: LogQuery): LogPage;
   problems(appId: string): Promise<readonly ProblemGroup[]>;
+  keyUses(tenant: Tenant): Promise<KeyUsesOfServer>;
   /** `unknown`: the list that the position belongs to no longer exists. */
   connections(filter: ConnectionFilter): Promise<ConnectionsOfServer | 'unknown'>;
   connection(appId: string, socketId: string): Promise<ConnectionDetails | undefined>;
@@ -159,6 +167,23 @@ export class Cluster {
     ]);
     const problems = mergeProblems([{ node, answer: own }, ...(asked?.answers ?? [])]);
     return { servers: this.servers(asked), problems };
+  }
+
+  /** When the keys of a tenant were last used on any server. It is known since the latest start of one of them. */
+  async keyUses(
+    tenant: Tenant,
+  ): Promise<OfAllServers & { readonly sinceMs: number; readonly keys: readonly UsedKey[] }> {
+    const { local, others } = this.options;
+    const [own, asked] = await Promise.all([
+      local.keyUses(tenant),
+      others?.ask({ what: 'key-uses', tenant }),
+    ]);
+    const all = [own, ...(asked?.answers.map(({ answer }) => answer) ?? [])];
+    return {
+      servers: this.servers(asked),
+      sinceMs: Math.max(...all.map(({ sinceMs }) => sinceMs)),
+      keys: mergeUses(all.map(({ keys }) => keys)),
+    };
   }
 
   /** How webhook addresses have answered. `undefined`: of all tenants. */
@@ -301,6 +326,8 @@ export async function answerFor(
       return local.gateways(question.instanceId);
     case 'problems':
       return await local.problems(question.appId);
+    case 'key-uses':
+      return await local.keyUses(question.tenant);
     case 'endpoints':
       return local.endpoints(question.ownerId);
     case 'connections': {

@@ -1,5 +1,6 @@
 import type { ConnectionFilter, ListedConnection } from '../../../admin/channels/inspecting.ts';
 import type { ProblemGroup } from '../../../channels/problems/problem-book.ts';
+import { mergeUses, type UsedKey } from '../../../runtime/keys/key-uses.ts';
 import type { RealtimeClient } from '../../link/realtime-client.ts';
 import { answered } from '../admin/answered.ts';
 import type { LocalServer } from './cluster.ts';
@@ -36,6 +37,14 @@ export function inspectingLoops(
 function addProblems(loops: readonly (readonly ProblemGroup[])[]): readonly ProblemGroup[] {
   const all = mergeProblems(loops.map((answer) => ({ node: '', answer })));
   return all.map(({ server: _, ...group }) => group);
+}
+
+/** When the keys of an app were last used on any loop of this server. */
+export async function keyUsesOfApp(
+  realtime: Pick<RealtimeClient, 'askAll'>,
+  appId: string,
+): Promise<readonly UsedKey[]> {
+  return mergeUses(await answered(realtime.askAll({ what: 'key-uses', appId })));
 }
 
 /**

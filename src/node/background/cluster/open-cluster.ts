@@ -1,5 +1,6 @@
 import type { SaidByGateway, ServerFacts } from '../../../admin/monitoring/monitoring.ts';
 import { type Platform, platforms } from '../../../push/model/device.ts';
+import type { UsedKey } from '../../../runtime/keys/key-uses.ts';
 import { redactedUrl } from '../../../runtime/logging/redact.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { systemTimers } from '../../../runtime/system-timers.ts';
@@ -8,7 +9,7 @@ import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import type { RealtimeClient } from '../../link/realtime-client.ts';
 import type { Monitor } from '../monitoring/monitor.ts';
 import { answerFor, Cluster, type LocalServer } from './cluster.ts';
-import { inspectingLoops } from './inspecting.ts';
+import { inspectingLoops, keyUsesOfApp } from './inspecting.ts';
 import type { Installation } from './installation.ts';
 import { OtherServers } from './other-servers.ts';
 import { Strangers } from './strangers.ts';
@@ -29,6 +30,8 @@ export interface OpenClusterOptions {
   /** Finds out what this server belongs to. */
   readonly installation: () => Promise<Installation | undefined>;
   readonly log: Log;
+  /** When the secret keys of an instance were last used on this server. */
+  readonly secretKeyUses: (instanceId: string) => readonly UsedKey[];
   /** The latest outcome of the gateway of an instance on this server. */
   readonly saidLast: (instanceId: string, platform: Platform) => SaidByGateway;
 }
@@ -105,6 +108,7 @@ function localServer(
     webhooks,
     lines,
     installation,
+    secretKeyUses,
     saidLast,
   }: OpenClusterOptions,
   strangers: Strangers,
@@ -127,6 +131,10 @@ function localServer(
         startedAtMs,
         engine: { type: engine, awaySinceMs: away?.sinceMs, why: away?.why },
       };
+    },
+    async keyUses({ kind, id }) {
+      const keys = kind === 'app' ? await keyUsesOfApp(realtime, id) : secretKeyUses(id);
+      return { sinceMs: facts().startedAtMs, keys };
     },
     conditions: () => monitor.check(),
     figures: (sinceMs) => monitor.figures(sinceMs),

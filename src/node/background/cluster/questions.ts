@@ -11,6 +11,7 @@ import type {
   NodeReport,
 } from '../../../admin/monitoring/monitoring.ts';
 import type { ProblemGroup } from '../../../channels/problems/problem-book.ts';
+import type { UsedKey } from '../../../runtime/keys/key-uses.ts';
 import type { EndpointHealth } from '../../../webhooks/sending/endpoint-health.ts';
 import type { WaitingFor } from '../../../webhooks/webhooks.ts';
 import type { Installation } from './installation.ts';
@@ -19,6 +20,20 @@ import type { Installation } from './installation.ts';
 export interface ConnectionsOfServer {
   readonly connections: readonly ListedConnection[];
   readonly next?: string | undefined;
+}
+
+/** An app or an instance. */
+export interface Tenant {
+  readonly kind: 'app' | 'instance';
+  readonly id: string;
+}
+
+/** When the keys of a tenant were last used on one server. */
+export interface KeyUsesOfServer {
+  /** When the record begins: the start of the server. */
+  readonly sinceMs: number;
+  /** Secret keys have the names that are shown for them. */
+  readonly keys: readonly UsedKey[];
 }
 
 /** How one server was answered by a webhook address. */
@@ -37,6 +52,8 @@ export interface ClusterQuestions {
   conditions: { ask: Record<never, never>; answer: Checked };
   figures: { ask: { readonly sinceMs: number }; answer: KeptFigures };
   problems: { ask: { readonly appId: string }; answer: readonly ProblemGroup[] };
+  /** Older releases do not know it, and answer nothing. */
+  'key-uses': { ask: { readonly tenant: Tenant }; answer: KeyUsesOfServer };
   log: { ask: LogQuery; answer: LogPage };
   gateways: { ask: { readonly instanceId: string }; answer: GatewaysOfServer };
   /** The addresses that were tried most recently. */

@@ -1,4 +1,5 @@
 import type { Monitoring } from '../../../admin/monitoring/monitoring.ts';
+import { secretKeyName } from '../../../config/settings/secret-key-name.ts';
 import { systemTimers } from '../../../runtime/system-timers.ts';
 import { sqliteFileOf } from '../../../stores/database/database.ts';
 import { loopName } from '../../link/loop-name.ts';
@@ -57,6 +58,8 @@ export function openMonitoring(options: MonitoringOptions): MonitoringPart {
       lines: (query) => serverLog.list(query),
       installation: () => ownInstallation(options.database, options.tenants.apps.directory.all()),
       log,
+      secretKeyUses: (id) =>
+        options.tenants.instances.directory.byId(id)?.keyUses?.shown(secretKeyName) ?? [],
       saidLast: lastOutcomesOf(options),
     }),
   );

@@ -40,7 +40,9 @@ function admitBackend(
   const instance = instances.byId(head.params.instance);
   if (instance === undefined) return guard.noInstance();
   const secret = bearerOf(authorization);
-  if (secret === undefined || !isSecretOf(instance, secret)) return WRONG_SECRET;
+  const key = secret === undefined ? undefined : secretKeyOf(instance, secret);
+  if (key === undefined) return WRONG_SECRET;
+  instance.keyUses?.of(key)?.note('request');
   const refused =
     takes === 'nothing' ? backendRates.refuse(instance) : backendRates.refusePublish(instance);
   return refused ?? { instance: instance.number };
@@ -49,8 +51,8 @@ function admitBackend(
 /** By the list of keys, which is replaced when a key changes. */
 const digests = new WeakMap<PushInstance['secretKeys'], readonly Uint8Array[]>();
 
-/** Compares in a time that depends neither on where two keys differ nor on their lengths. */
-function isSecretOf({ secretKeys }: PushInstance, secret: string): boolean {
+/** The key that was sent, if it is one. Compares in a time that depends neither on where two keys differ nor on their lengths. */
+function secretKeyOf({ secretKeys }: PushInstance, secret: string): string | undefined {
   let known = digests.get(secretKeys);
   if (known === undefined) {
     known = secretKeys.map((key) => hash('sha256', key, 'buffer'));
@@ -58,9 +60,9 @@ function isSecretOf({ secretKeys }: PushInstance, secret: string): boolean {
   }
   // Node.js decodes headers as Latin-1: one character for each byte.
   const sent = hash('sha256', Buffer.from(secret, 'latin1'), 'buffer');
-  let found = false;
-  for (const digest of known) {
-    if (timingSafeEqual(digest, sent)) found = true;
+  let found = -1;
+  for (const [index, digest] of known.entries()) {
+    if (timingSafeEqual(digest, sent)) found = index;
   }
-  return found;
+  return secretKeys[found];
 }
