@@ -1,8 +1,6 @@
 import { expect, it } from 'bun:test';
 import { metricRows } from '../src/observability/metrics-table.ts';
-import { statuses as channelsStatuses } from '../src/transports/channels-api/problems.ts';
 import { closeCodes } from '../src/transports/clients/closing/close-codes.ts';
-import { statuses as pushStatuses } from '../src/transports/push-api/problems.ts';
 
 /** `/metrics` prints only the labels that the table of metrics lists: what is counted under another one is not seen. */
 
@@ -13,12 +11,4 @@ it('each close code with which a connection can be refused has a series', () => 
   const codes = Object.values(closeCodes).map(({ code }) => code);
   const refusing = codes.filter((code) => !ENDS_ONLY.includes(code)).map(String);
   expect(metricRows.connectionsRefused.label.values).toEqual(expect.arrayContaining(refusing));
-});
-
-it.each([
-  ['of the HTTP API of Channels', channelsStatuses, metricRows.requests],
-  ['of the push API', pushStatuses, metricRows.pushRequests],
-] as const)('each status %s has a series', (_, statuses, { label }) => {
-  const answered = Object.values(statuses).map(({ status }) => String(status));
-  expect(label.values).toEqual(expect.arrayContaining(answered));
 });

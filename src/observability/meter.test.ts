@@ -37,3 +37,14 @@ it.each([
   const shown: readonly string[] = metricRows[id].label.values;
   expect(labels.filter((label) => !shown.includes(label))).toEqual([]);
 });
+
+it('a label that the table of metrics lacks does not compile, because it would not be printed', () => {
+  const meter = new TableMeter();
+  // @ts-expect-error: no series has this close code.
+  meter.count('connectionsRefused', 1, '4010');
+  // @ts-expect-error: no series has this outcome.
+  meter.setEach('webhookAttempts', { delivered: 1, lost: 1 });
+  // @ts-expect-error: the series of this metric have a label.
+  meter.count('connectionsRefused');
+  expect(printMetrics([meter.snapshot()])).not.toMatch(/4010|lost"/);
+});

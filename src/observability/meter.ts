@@ -1,4 +1,11 @@
-import { type HistogramId, type MetricId, type MetricRow, metricRows } from './metrics-table.ts';
+import {
+  type HistogramId,
+  type LabelledId,
+  type LabelOf,
+  type MetricId,
+  type MetricRow,
+  metricRows,
+} from './metrics-table.ts';
 
 /** The metrics of one loop, in a form that can be sent to another thread. */
 export type MetricValues = ReadonlyMap<MetricId, ReadonlyMap<string, number>>;
@@ -14,26 +21,43 @@ const SUM = 'sum';
 export class TableMeter {
   private readonly values = new Map<MetricId, Map<string, number>>();
 
-  /** Adds to a counter. */
-  count(id: MetricId, by = 1, label = UNLABELLED): void {
-    const series = this.seriesOf(id);
-    series.set(label, (series.get(label) ?? 0) + by);
+  /** Adds to a counter. Labels that the table lacks would not be printed, and do not compile. */
+  count<Id extends LabelledId>(id: Id, by: number, label: LabelOf<Id>): void;
+  count(id: Exclude<MetricId, LabelledId>, by?: number): void;
+  count(id: MetricId, by = 1, label: string = UNLABELLED): void {
+    this.add(id, by, label);
   }
 
   /** Adds a value to a histogram. */
   observe(id: HistogramId, value: number): void {
     const bound = metricRows[id].buckets.find((most) => value <= most);
-    this.count(id, 1, bound === undefined ? INFINITE : String(bound));
-    this.count(id, value, SUM);
+    this.add(id, 1, bound === undefined ? INFINITE : String(bound));
+    this.add(id, value, SUM);
   }
 
   /** Sets a gauge. */
-  set(id: MetricId, value: number, label = UNLABELLED): void {
+  set<Id extends LabelledId>(id: Id, value: number, label: LabelOf<Id>): void;
+  set(id: Exclude<MetricId, LabelledId>, value: number): void;
+  set(id: MetricId, value: number, label: string = UNLABELLED): void {
     this.seriesOf(id).set(label, value);
+  }
+
+  /** Sets a gauge for each of its labels. */
+  setEach<Id extends LabelledId, Label extends LabelOf<Id> & string>(
+    id: Id,
+    values: Readonly<Record<Label, number>>,
+  ): void {
+    const series = this.seriesOf(id);
+    for (const [label, value] of Object.entries<number>(values)) series.set(label, value);
   }
 
   snapshot(): MetricValues {
     return new Map([...this.values].map(([id, series]) => [id, new Map(series)]));
+  }
+
+  private add(id: MetricId, by: number, label: string): void {
+    const series = this.seriesOf(id);
+    series.set(label, (series.get(label) ?? 0) + by);
   }
 
   private seriesOf(id: MetricId): Map<string, number> {

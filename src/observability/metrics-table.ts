@@ -14,9 +14,9 @@ export interface MetricRow {
   readonly buckets?: readonly number[];
 }
 
-const MORE_LOOPS = Array.from({ length: 63 }, (_, index) => `realtime-${index + 1}`);
-const REALTIME_LOOPS = { name: 'loop', values: ['realtime'], more: MORE_LOOPS };
-const LOOPS = { name: 'loop', values: ['realtime', 'background'], more: MORE_LOOPS };
+const MORE_LOOPS = Array.from({ length: 63 }, (_, index) => `realtime-${index + 1}` as const);
+const REALTIME_LOOPS = { name: 'loop', values: ['realtime'], more: MORE_LOOPS } as const;
+const LOOPS = { name: 'loop', values: ['realtime', 'background'], more: MORE_LOOPS } as const;
 
 /** Every metric, in the order of `/metrics` and `docs/metrics.md`. */
 export const metricRows = {
@@ -524,6 +524,20 @@ export const metricRows = {
 } as const satisfies Record<string, MetricRow>;
 
 export type MetricId = keyof typeof metricRows;
+
+/** The metrics whose series have a label. */
+export type LabelledId = {
+  [Id in MetricId]: (typeof metricRows)[Id] extends { readonly label: object } ? Id : never;
+}[MetricId];
+
+/** The labels of a metric that are printed. */
+export type LabelOf<Id extends LabelledId> =
+  | (typeof metricRows)[Id]['label']['values'][number]
+  | ((typeof metricRows)[Id]['label'] extends {
+      readonly more: readonly (infer More extends string)[];
+    }
+      ? More
+      : never);
 
 /** The metrics that are histograms. */
 export type HistogramId = {

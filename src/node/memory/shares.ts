@@ -58,7 +58,7 @@ export type ShareName = keyof MemoryShares;
 export type ShareLabel = (typeof metricRows.memoryShare.label.values)[number];
 
 /** How shares are called in the log and in metrics. */
-export const shareLabels: Readonly<Record<ShareName, ShareLabel>> = {
+export const shareLabels = {
   connections: 'connections',
   subscriptions: 'subscriptions',
   waitingBytes: 'unread',
@@ -72,7 +72,7 @@ export const shareLabels: Readonly<Record<ShareName, ShareLabel>> = {
   pushHeldBytes: 'push-bodies',
   pushDevices: 'push-devices',
   adminUnreadBytes: 'admin-answers',
-};
+} as const satisfies Readonly<Record<ShareName, ShareLabel>>;
 
 /** How one bound follows from the memory. */
 interface Share {

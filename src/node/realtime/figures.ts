@@ -24,13 +24,20 @@ import type { SlowConsumers } from '../../transports/clients/frames/slow-consume
 import type { Inspector } from '../../transports/clients/inspector.ts';
 import type { Sessions } from '../../transports/http-fallback/sessions.ts';
 import type { UnreadAnswers } from '../../transports/unread-answers.ts';
+import type { LoopName } from '../link/loop-name.ts';
 import type { ChannelState, Question, Questions, SendAnswer } from '../link/messages.ts';
 import { type MemoryShares, type ShareName, shareLabels } from '../memory/shares.ts';
 import type { ChannelCounter } from './engine/engine.ts';
 
+/** The shares whose contents are counted at no cost. */
+type MeasuredShare = Extract<
+  ShareName,
+  'connections' | 'subscriptions' | 'waitingBytes' | 'historyBytes' | 'unfinishedBytes'
+>;
+
 export interface FiguresOptions {
   /** The label of this loop in metrics. */
-  readonly loopName: string;
+  readonly loopName: LoopName;
   readonly apps: MemoryAppDirectory;
   readonly connections: Connections;
   /** The connections over HTTP requests. */
@@ -197,7 +204,7 @@ export class Figures {
   /** Measures what shares of the memory are in use. */
   private measureMemory(historyBytes: number): void {
     const { meter, connections, channels, slowConsumers, bodies, unread, unitCosts } = this.options;
-    const use = (share: ShareName, amount: number) =>
+    const use = (share: MeasuredShare, amount: number) =>
       meter.set('memoryShareUsed', Math.round(amount * unitCosts[share]), shareLabels[share]);
     use('connections', connections.size);
     use('subscriptions', channels.subscriptions);

@@ -44,12 +44,8 @@ export class BackgroundMetrics implements Disposable {
     meter.set('outboxRequests', queuedRows);
     meter.set('outboxBytes', queuedBytes);
     meter.set('outboxOldestAge', oldestAgeMs / 1000);
-    for (const [full, events] of Object.entries(dropped)) {
-      meter.set('webhookEventsDropped', events, full);
-    }
-    for (const [outcome, count] of Object.entries(attempts)) {
-      meter.set('webhookAttempts', count, outcome);
-    }
+    meter.setEach('webhookEventsDropped', dropped);
+    meter.setEach('webhookAttempts', attempts);
     meter.set('nameLookups', resolver.open);
     meter.set('nameLookupsRefused', resolver.refusals);
     this.measurePush();
@@ -67,8 +63,7 @@ export class BackgroundMetrics implements Disposable {
       meter.set('pushDeliveries', apns[outcome] + fcm[outcome] + web[outcome], outcome);
     }
     meter.set('pushLeftOut', gaveWay.apns + gaveWay.fcm + gaveWay.web, 'gave-way');
-    for (const [reason, devices] of Object.entries(leftOut))
-      meter.set('pushLeftOut', devices, reason);
+    meter.setEach('pushLeftOut', leftOut);
     meter.set('pushPausedDevices', pausedDevices);
     meter.set('pushPages', backlog?.pages ?? 0);
     meter.set('pushRetries', backlog?.retries ?? 0);
