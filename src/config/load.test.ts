@@ -64,7 +64,7 @@ describe('a configuration file', () => {
     const problems = (file: string) =>
       problemsIn(loadConfig({ file, directory: directory.path, environment: {} }));
 
-    expect(problems('gone.json')).toEqual(['gone.json: there is no such file']);
+    expect(problems('gone.json')).toEqual(['gone.json: does not exist']);
     expect(problems(`${'a'.repeat(300)}.json`)[0]).toEndWith(': cannot be read (ENAMETOOLONG)');
     expect(problems('d.json')).toEqual(['d.json: is a directory, not a file']);
     expect(problems('latin.json')).toEqual(['latin.json: is not UTF-8 text']);

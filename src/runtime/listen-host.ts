@@ -11,7 +11,7 @@ const PATH_BYTES_MAX = 107;
 /** An absolute path in one spelling. Visible ASCII characters without the colon, at which proxies end the path of a socket, and the tilde, at which the names of servers end in cursors. */
 const SOCKET_PATH = /^(?:\/[\x21-\x2e\x30-\x39\x3b-\x7d]+)+$/;
 
-/** Stands for the address of whoever connects to a Unix socket, which has none. */
+/** Stands for the address of a program that connects to a Unix socket: such a connection has none. */
 export const UNIX_PEER = 'unix';
 
 /**

@@ -104,7 +104,7 @@ describe('fanfare health', () => {
     expect(await health(['--config', 'gone.yaml'])).toEqual({
       exitCode: 1,
       stdout: '',
-      stderr: 'fanfare: gone.yaml: there is no such file\n',
+      stderr: 'fanfare: gone.yaml: does not exist\n',
     });
   });
 

@@ -58,8 +58,7 @@ describe('the binary', () => {
     expect(await run([binary, 'apps', 'list', '--config', 'none.json'])).toEqual({
       exitCode: 2,
       stdout: '',
-      stderr:
-        'The configuration in none.json cannot be used:\n  none.json: there is no such file\n',
+      stderr: 'The configuration in none.json cannot be used:\n  none.json: does not exist\n',
     });
   });
 

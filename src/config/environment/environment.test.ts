@@ -208,7 +208,7 @@ describe('an environment variable', () => {
     const environment = { FANFARE_DRAIN_SECONDS: 'x', FANFARE_TLS_CERT_FILE: 'c.pem' };
 
     expect(problemsIn(load({}, environment, 'gone.yaml'))).toEqual([
-      'gone.yaml: there is no such file',
+      'gone.yaml: does not exist',
       'FANFARE_DRAIN_SECONDS (drainSeconds): must be a whole number, got "x"',
     ]);
   });

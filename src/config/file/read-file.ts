@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
-import { errorCode } from '../../runtime/error-code.ts';
+import { fileFault } from '../../runtime/error-code.ts';
 import { isObject } from '../settings/plain-json.ts';
 import { findJsonFault } from './json-position.ts';
 import { type ReadText, readYaml } from './yaml.ts';
@@ -40,7 +40,7 @@ export function readConfigFile(path: string): ReadFile {
     // Decoding also removes a byte order mark, which the parsers refuse.
     text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
   } catch (error) {
-    return fault(reasonOf(error));
+    return fault(fileFault(error));
   }
 
   try {
@@ -83,22 +83,6 @@ function readToml(text: string, path: string): ReadText {
 
 function fault(message: string): ReadFile {
   return { ok: false, message };
-}
-
-function reasonOf(error: unknown): string {
-  const code = errorCode(error);
-  switch (code) {
-    case 'ENOENT':
-    case 'ENOTDIR':
-      return 'there is no such file';
-    case 'EACCES':
-    case 'EPERM':
-      return 'may not be read (permission denied)';
-    case 'ERR_ENCODING_INVALID_ENCODED_DATA':
-      return 'is not UTF-8 text';
-    default:
-      return `cannot be read (${String(code ?? error)})`;
-  }
 }
 
 /**

@@ -138,7 +138,7 @@ export function addressRange(description: string) {
     .describe(description);
 }
 
-/** The same, or `unix` for whoever connects to a Unix socket. */
+/** An IP address, a range, or `unix`: the programs that connect to a Unix socket. */
 export function senderRange(description: string) {
   return z
     .string()

@@ -171,7 +171,7 @@ function sharesOf({ memoryBytes, config, threads, openFiles }: SharesOptions) {
       usual: Math.floor(memoryBytes / 4),
       set: givenCount(channels.waitingBytes),
       least: MIB,
-      // A quarter more may be published between two looks at what waits.
+      // Between two checks of the waiting bytes, a quarter more may be published.
       cost: 1.5,
       weight: 18,
     },

@@ -6,7 +6,7 @@ import { StoreAccess } from './store-access.ts';
 
 const timers = { now: () => 0, after: () => () => undefined };
 
-/** A store in which so many devices of each instance wait for their turn. */
+/** A store in which `waiting` devices of each instance wait for their turn. */
 function waitingDevices(waiting: number) {
   const left = new Map<number, number>();
   const asked: BringForward[] = [];

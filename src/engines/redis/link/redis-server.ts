@@ -258,7 +258,7 @@ export class RedisServer implements AsyncDisposable {
     listener.onAway(this.awaySince);
   }
 
-  /** Logs each reason once: whoever watches a start must not wait for its end to read the first. */
+  /** Logs each reason once, at once: an operator who watches the start must not wait for its end. */
   private logAtStart(why: string): void {
     if (this.isOpened || this.isClosed) return;
     if (this.loggedAtStart.has(why) || this.loggedAtStart.size >= REASONS_MAX) return;
