@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -132,7 +132,11 @@ export async function startFanfare(
 
 /** What the version in a folder knows of these settings. */
 function ofClone(config: object, clone: string): KnownSettings {
-  return knownSettings(config, readFileSync(join(clone, 'docs/settings.md'), 'utf8'));
+  // The second is where version 0.2.0 and older have the page.
+  const pages = ['docs/reference/settings.md', 'docs/settings.md'].map((page) => join(clone, page));
+  const page = pages.find(existsSync);
+  if (page === undefined) throw new Error(`${clone} has no page of settings`);
+  return knownSettings(config, readFileSync(page, 'utf8'));
 }
 
 /** The store of a server with this folder. */

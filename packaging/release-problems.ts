@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { debianVersionOf } from './commit.ts';
 import { SUMS_FILE } from './sums.ts';
 
-/** What a release of a version consists of; see `docs/install.md`. */
+/** What a release of a version consists of; see `docs/operate/install.md`. */
 export function releaseFiles(version: string): readonly string[] {
   return [
     `fanfare-${version}.tgz`,

@@ -3,7 +3,7 @@ import { commands } from '../src/cli/commands.ts';
 import { optionUsage, usageOf } from '../src/cli/help.ts';
 import { exitCodes } from '../src/cli/output.ts';
 
-/** `docs/cli.md`: every command of the command line, from the table that `--help` uses. */
+/** `docs/reference/cli.md`: every command of the command line, from the table that `--help` uses. */
 export function printCommands(): string {
   return [
     '# Command line',

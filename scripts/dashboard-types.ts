@@ -34,7 +34,7 @@ export function printDashboardTypes(description: {
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }): string {
   const lines = [
-    '// Printed from docs/openapi.json by `npm run docs`.',
+    '// Printed from docs/reference/openapi.json by `npm run docs`.',
     '',
     '/** Every operation of the admin API, by method and path. */',
     'export interface Operations {',

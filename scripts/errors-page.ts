@@ -8,7 +8,7 @@ import {
 } from '../src/transports/clients/closing/close-codes.ts';
 import { statuses as pushStatuses } from '../src/transports/push-api/problems.ts';
 
-/** `docs/errors.md`: every number that a client can see, from the tables that the server itself uses. */
+/** `docs/reference/errors.md`: every number that a client can see, from the tables that the server itself uses. */
 export function printErrors(): string {
   return [
     '# Errors',

@@ -8,14 +8,14 @@ import { printDashboardTypes } from './dashboard-types.ts';
 import { printErrors } from './errors-page.ts';
 import { printTestedWith } from './tested-with-page.ts';
 
-/** The pages that are printed from code, by file name under `docs/`. */
+/** The pages that are printed from code, by path under `docs/`. */
 export const pages: Readonly<Record<string, () => string>> = {
-  'cli.md': printCommands,
-  'settings.md': printSettings,
-  'errors.md': printErrors,
-  'metrics.md': printMetricsPage,
-  'tested-with.md': printTestedWith,
+  'reference/cli.md': printCommands,
+  'reference/settings.md': printSettings,
+  'reference/errors.md': printErrors,
+  'reference/metrics.md': printMetricsPage,
+  'use/tested-with.md': printTestedWith,
   '../src/dashboard/api/answers.ts': () => printDashboardTypes(openApi(operations)),
   '../packaging/helm/fanfare/README.md': printChartPage,
-  'openapi.json': () => `${JSON.stringify(openApi(operations), undefined, 2)}\n`,
+  'reference/openapi.json': () => `${JSON.stringify(openApi(operations), undefined, 2)}\n`,
 };

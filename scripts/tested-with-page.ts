@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { Glob } from 'bun';
 
 const ROOT = join(import.meta.dir, '..');
-const PAGE = join(ROOT, 'docs/tested-with.md');
+const PAGE = join(ROOT, 'docs/use/tested-with.md');
 
 /** Around what is printed here; the rest of the page is written by hand. */
 const BEGIN = '<!-- printed from test/sdks by npm run docs -->\n';
@@ -32,7 +32,7 @@ export function printTestedWith(): string {
   const page = readFileSync(PAGE, 'utf8');
   const [before, rest] = page.split(BEGIN);
   const [, after] = rest?.split(END) ?? [];
-  if (after === undefined) throw new Error('docs/tested-with.md has no place for the results');
+  if (after === undefined) throw new Error('docs/use/tested-with.md has no place for the results');
   return `${before}${BEGIN}${printSdkResults(readSdkResults())}${END}${after}`;
 }
 

@@ -50,8 +50,8 @@ function anchorOf(heading: string): string {
 
 describe('the pages', () => {
   it('name only settings, variables and metrics that the server has', async () => {
-    const settings = await textOf('docs/settings.md');
-    const metrics = await textOf('docs/metrics.md');
+    const settings = await textOf('docs/reference/settings.md');
+    const metrics = await textOf('docs/reference/metrics.md');
     const setting =
       /`((?:channels|push|admin|store|engine|tls|webhooks|log|realtime|dashboard)\.[a-zA-Z.[\]]+)(?<!\.[a-z]{2,4})`/g;
     const ofChart = 'packaging/helm/fanfare/README.md';

@@ -40,7 +40,7 @@ describe('the documentation', () => {
   });
 
   it('has a line for every runtime dependency', async () => {
-    const text = await Bun.file(join(ROOT, 'docs/dependencies.md')).text();
+    const text = await Bun.file(join(ROOT, 'docs/internals/dependencies.md')).text();
     for (const name of Object.keys(packageJson.dependencies)) expect(text).toContain(`\`${name}\``);
   });
 
@@ -49,7 +49,7 @@ describe('the documentation', () => {
     let read = 0;
     for (const page of [
       ...new Glob('*.md').scanSync(ROOT),
-      ...new Glob('docs/*.md').scanSync(ROOT),
+      ...new Glob('docs/**/*.md').scanSync(ROOT),
     ]) {
       read++;
       const text = await Bun.file(join(ROOT, page)).text();
@@ -59,6 +59,16 @@ describe('the documentation', () => {
     }
     expect(read).toBeGreaterThan(5);
     expect(dead).toEqual([]);
+  });
+
+  it('has every page in its list, and at most twenty of them side by side', async () => {
+    const all = [...new Glob('*/*.{md,json}').scanSync(join(ROOT, 'docs'))];
+    const listed = await Bun.file(join(ROOT, 'docs/README.md')).text();
+    const documents = all.filter((page) => !page.startsWith('monitoring/'));
+    expect(documents.filter((page) => !listed.includes(`](${page})`))).toEqual([]);
+    for (const pagesOfFolder of Map.groupBy(all, dirname).values()) {
+      expect(pagesOfFolder.length).toBeLessThanOrEqual(20);
+    }
   });
 
   it('names only files of the tree that are there', async () => {
@@ -88,7 +98,7 @@ it('pages, examples and printed snippets name one cluster', async () => {
   const clusters: string[] = [];
   const files = [
     'README.md',
-    'docs/*.md',
+    'docs/**/*.md',
     'examples/**/*',
     'sdk/**/*',
     'src/cli/**/*',
@@ -125,7 +135,7 @@ describe('the version', () => {
   it('is VERSION in the names of files that pages say to install: each build has one of its own', async () => {
     const wrong: string[] = [];
     let found = 0;
-    for (const page of ['README.md', ...new Glob('docs/*.md').scanSync(ROOT)]) {
+    for (const page of ['README.md', ...new Glob('docs/**/*.md').scanSync(ROOT)]) {
       const text = await textOf(page);
       for (const [name] of text.matchAll(/\bfanfare[-_](?:chart-)?\d+\.\d+\.\d+/g)) {
         wrong.push(`${page}: ${name}`);

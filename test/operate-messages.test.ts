@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
 import { Glob } from 'bun';
 
-/** `docs/operate.md` explains what the server logs as an error or a warning, by its text. */
+/** `docs/operate/operate.md` explains what the server logs as an error or a warning, by its text. */
 
 const ROOT = join(import.meta.dir, '..');
 
@@ -22,7 +22,7 @@ async function messagesOf(level: 'error' | 'warn'): Promise<ReadonlySet<string>>
 }
 
 describe('operate.md', async () => {
-  const page = await Bun.file(join(ROOT, 'docs/operate.md')).text();
+  const page = await Bun.file(join(ROOT, 'docs/operate/operate.md')).text();
   const [, section = ''] = /^### By what the log says$([\s\S]*?)^### /m.exec(page) ?? [];
   const rows = [...section.matchAll(/^\| `(.+?)` \|/gm)].map(([, text = '']) => text);
 

@@ -127,8 +127,8 @@ describe('a reason', () => {
   });
 });
 
-it('docs/push-troubleshooting.md has every kind of timeline entry with its meaning', async () => {
-  const text = await Bun.file(join(ROOT, '../docs/push-troubleshooting.md')).text();
+it('docs/use/push-troubleshooting.md has every kind of timeline entry with its meaning', async () => {
+  const text = await Bun.file(join(ROOT, '../docs/use/push-troubleshooting.md')).text();
   for (const [what, send] of Object.entries(timelineWhats)) {
     expect(text).toContain(`| \`${what}\` | ${send} |`);
   }

@@ -39,7 +39,7 @@ it('leaves out settings, groups and settings of entries that a version does not 
 });
 
 it('finds the settings of this version in its documentation', () => {
-  const own = readFileSync(join(import.meta.dir, '../../docs/settings.md'), 'utf8');
+  const own = readFileSync(join(import.meta.dir, '../../docs/reference/settings.md'), 'utf8');
   const config = {
     channels: {
       framesPerSecond: 0,

@@ -4,7 +4,7 @@ export interface KnownSettings {
   readonly leftOut: readonly string[];
 }
 
-/** Leaves out of a configuration what a version does not know. `page` is its `docs/settings.md`, which lists every setting. */
+/** Leaves out of a configuration what a version does not know. `page` is its page `settings.md`, which lists every setting. */
 export function knownSettings(config: object, page: string): KnownSettings {
   const paths = [...page.matchAll(/^\| `([^`]+)` \|/gm)].map(([, path = '']) => path);
   const leftOut: string[] = [];

@@ -34,7 +34,7 @@ export interface Call {
   readonly signal: AbortSignal;
 }
 
-/** The input and output of one operation. `docs/openapi.json` is printed from it. */
+/** The input and output of one operation. `docs/reference/openapi.json` is printed from it. */
 interface Terms<Query extends z.ZodObject, Body extends z.ZodType, Answer extends z.ZodType> {
   /** The name of the operation for code generators. */
   readonly id: string;

@@ -133,7 +133,7 @@ export interface Publication extends Broadcast {
 }
 
 /**
- * The authority over all topics, for all loops. Implemented by engines; see `docs/scale.md`.
+ * The authority over all topics, for all loops. Implemented by engines; see `docs/operate/scale.md`.
  *
  * It decides for the whole cluster who is first, who is last and when a channel is full, in which order the events of
  * a channel go out, and which webhooks follow. Its decisions come back to each loop with subscriptions as broadcasts,

@@ -5,7 +5,7 @@ import type { Invocation } from './invocation.ts';
 import { HELP_OPTION, type Option, readArguments } from './options.ts';
 import { type ExitCode, type Output, UsageError } from './output.ts';
 
-/** One command. `--help` and `docs/cli.md` are printed from it. */
+/** One command. `--help` and `docs/reference/cli.md` are printed from it. */
 export interface Command {
   /** The words that call it. */
   readonly name: string;

@@ -44,10 +44,10 @@ Keys, secrets and passwords must have no white space or line ends around them.
 Three variables describe one app, beside those of the file: \`FANFARE_APP_ID\`, \`FANFARE_APP_KEY\`, and \`FANFARE_APP_SECRET\` or
 \`FANFARE_APP_SECRET_FILE\`. Its other settings have their defaults.
 
-\`PORT\`, which platforms set, is the port of Channels and push together, unless \`channels.port\` is set ([deploy](deploy.md#a-platform-with-one-port)).
+\`PORT\`, which platforms set, is the port of Channels and push together, unless \`channels.port\` is set ([deploy](../operate/deploy.md#a-platform-with-one-port)).
 `;
 
-/** Prints `docs/settings.md`. */
+/** Prints `docs/reference/settings.md`. */
 export function printSettings(): string {
   const sections = Map.groupBy(settingRows(), (row) => sectionOf(row.path));
   const tables = [...sections].map(([section, rows]) =>

@@ -110,7 +110,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, one) => total + one, 0);
 }
 
-/** Prints `docs/metrics.md`. */
+/** Prints `docs/reference/metrics.md`. */
 export function printMetricsPage(): string {
   const rows = (Object.values(metricRows) as MetricRow[]).map(
     ({ name, kind, help, label, buckets }) => {

@@ -18,7 +18,7 @@ const MORE_LOOPS = Array.from({ length: 63 }, (_, index) => `realtime-${index + 
 const REALTIME_LOOPS = { name: 'loop', values: ['realtime'], more: MORE_LOOPS } as const;
 const LOOPS = { name: 'loop', values: ['realtime', 'background'], more: MORE_LOOPS } as const;
 
-/** Every metric, in the order of `/metrics` and `docs/metrics.md`. */
+/** Every metric, in the order of `/metrics` and `docs/reference/metrics.md`. */
 export const metricRows = {
   connections: {
     name: 'fanfare_connections',
@@ -481,7 +481,7 @@ export const metricRows = {
   memoryShare: {
     name: 'fanfare_memory_share_bytes',
     kind: 'gauge',
-    help: 'Memory that a share takes if it is full. See `docs/limits.md`.',
+    help: 'Memory that a share takes if it is full. See `docs/reference/limits.md`.',
     label: {
       name: 'share',
       values: [

@@ -36,7 +36,7 @@ interface Description {
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'TRACE'];
 
 const description: Description = await Bun.file(
-  join(import.meta.dir, '../../docs/openapi.json'),
+  join(import.meta.dir, '../../docs/reference/openapi.json'),
 ).json();
 
 const described = Object.entries(description.paths).flatMap(([path, methods]) =>

@@ -9,7 +9,7 @@ import { startSite } from './site.ts';
 
 /** Who is reached in a page with the web build of pusher-js, in a browser. */
 
-/** Reports that it is signed in. The lines about being away are those of docs/live-push.md. */
+/** Reports that it is signed in. The lines about being away are those of docs/use/live-push.md. */
 const SCRIPT = `
   const sendState = () => pusher.send_event('fanfare:away', { away: document.hidden });
   document.addEventListener('visibilitychange', sendState);

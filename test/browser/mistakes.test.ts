@@ -5,7 +5,7 @@ import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.t
 import { type Chromium, startChromium } from './chromium.ts';
 import { type Site, startSite } from './site.ts';
 
-/** The mistakes of docs/troubleshooting.md, made in Chromium: its console says what the page says that it says. */
+/** The mistakes of docs/use/troubleshooting.md, made in Chromium: its console says what the page says that it says. */
 
 setDefaultTimeout(180_000);
 
@@ -32,7 +32,7 @@ describe('troubleshooting.md has the text of the console for', () => {
   });
 
   beforeAll(async () => {
-    const page = await Bun.file(join(import.meta.dir, '../../docs/troubleshooting.md')).text();
+    const page = await Bun.file(join(import.meta.dir, '../../docs/use/troubleshooting.md')).text();
     rows = page.split('\n').filter((line) => line.startsWith('| '));
     server = await startFanfare();
     site = startSite(server);

@@ -173,7 +173,7 @@ describe('a server that uses fake gateways', () => {
   });
 
   it('does what the pages say: every curl of testing.md', async () => {
-    const page = await Bun.file(join(import.meta.dir, '../../docs/testing.md')).text();
+    const page = await Bun.file(join(import.meta.dir, '../../docs/use/testing.md')).text();
     const commands = [...page.matchAll(/^curl .*$/gm)].map(([command]) => command);
     expect(commands).toHaveLength(5);
     const { publicKey } = gateways.settings.web['vapid'] as { publicKey: string };
@@ -199,7 +199,7 @@ describe('a server that uses fake gateways', () => {
   });
 
   it('prints the settings that testing.md shows', async () => {
-    const page = await Bun.file(join(import.meta.dir, '../../docs/testing.md')).text();
+    const page = await Bun.file(join(import.meta.dir, '../../docs/use/testing.md')).text();
     const [, example = ''] = /```jsonc\n([\s\S]*?)```/.exec(page) ?? [];
     const { push } = JSON.parse(example.replace(/^ *\/\/.*$/gm, ''));
     const [{ id: _, secretKeys: __, ...shown }] = push.instances;

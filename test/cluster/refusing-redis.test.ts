@@ -103,8 +103,8 @@ it('a server that Redis refuses a script says so at once, waits for a change, an
 }, 30_000);
 
 function documentedRights(): readonly string[] {
-  const text = readFileSync(join(import.meta.dir, '../../docs/scale.md'), 'utf8');
+  const text = readFileSync(join(import.meta.dir, '../../docs/operate/scale.md'), 'utf8');
   const [, rights] = /^ACL SETUSER fanfare on >PASSWORD (.*)$/m.exec(text) ?? [];
-  if (rights === undefined) throw new Error('docs/scale.md has no user of Redis');
+  if (rights === undefined) throw new Error('docs/operate/scale.md has no user of Redis');
   return rights.split(' ');
 }

@@ -9,11 +9,11 @@ import { APP, type Fanfare } from '../../testing/servers/fanfare.ts';
 import { freePort } from '../../testing/servers/free-port.ts';
 import { temporaryDirectory } from '../cli/run-fanfare.ts';
 
-/** The programs of docs/webhooks.md, as they stand but for port and secret, take the webhooks of a real server. */
+/** The programs of docs/use/webhooks.md, as they stand but for port and secret, take the webhooks of a real server. */
 
 setDefaultTimeout(180_000);
 
-const PAGE = Bun.file(join(import.meta.dir, '../../docs/webhooks.md'));
+const PAGE = Bun.file(join(import.meta.dir, '../../docs/use/webhooks.md'));
 
 /** How the page starts each. */
 const PROGRAMS: Readonly<Record<string, (port: number) => readonly string[]>> = {

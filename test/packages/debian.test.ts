@@ -76,7 +76,7 @@ describe('the Debian package', () => {
     expect(run('dpkg', '--verify', 'fanfare')).toEqual({ exitCode: 0, output: '' });
     const sums = readFileSync(inside('var/lib/dpkg/info/fanfare.md5sums'), 'utf8');
     expect(sums).toContain('  usr/bin/fanfare\n');
-    expect(sums).toContain('  usr/share/doc/fanfare/docs/operate.md\n');
+    expect(sums).toContain('  usr/share/doc/fanfare/docs/operate/operate.md\n');
   });
 
   it('has a unit that systemd finds no fault with, and that leaves little to attack', () => {
@@ -87,7 +87,7 @@ describe('the Debian package', () => {
   });
 
   it('brings the pages, the alerts and the dashboard', () => {
-    for (const file of ['operate.md', 'monitoring/alerts.yml', 'monitoring/grafana.json']) {
+    for (const file of ['operate/operate.md', 'monitoring/alerts.yml', 'monitoring/grafana.json']) {
       expect([file, existsSync(inside(`usr/share/doc/fanfare/docs/${file}`))]).toEqual([
         file,
         true,

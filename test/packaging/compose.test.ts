@@ -30,7 +30,7 @@ function read(name: string): ComposeFile {
 }
 
 it('every command that builds the image says which version and commit its labels name', () => {
-  const others = ['container/Containerfile', '../docs/install.md'];
+  const others = ['container/Containerfile', '../docs/operate/install.md'];
   for (const file of [...NAMES.map((name) => `compose/${name}`), ...others]) {
     const text = readFileSync(join(FOLDER, '..', file), 'utf8');
     const commands = text.split('\n').filter((line) => line.includes('docker build -f'));

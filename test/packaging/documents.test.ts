@@ -14,7 +14,7 @@ const OUTSIDE = /^(?:\.\.\/)+(?:examples|packaging|bench|src|ARCHITECTURE\.md|CO
 
 it('brings the pages, the alerts and the dashboard, whose links lead to what is there', () => {
   const pages = [...new Glob('**/*.md').scanSync(folder.path)];
-  expect(pages).toContain('docs/operate.md');
+  expect(pages).toContain('docs/operate/operate.md');
   const dead = pages.flatMap((page) => {
     const text = readFileSync(join(folder.path, page), 'utf8');
     return [...text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)]

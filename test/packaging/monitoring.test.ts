@@ -94,9 +94,9 @@ describe('an alert', () => {
     }
   });
 
-  it('has a name of its own, a severity and advice, and a line in docs/operate.md', async () => {
+  it('has a name of its own, a severity and advice, and a line in docs/operate/operate.md', async () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
-    const page = await Bun.file(join(root, 'docs/operate.md')).text();
+    const page = await Bun.file(join(root, 'docs/operate/operate.md')).text();
     const documented = [...page.matchAll(/^\| `(Fanfare\w+)` \|/gm)].map(([, name]) => name);
     expect(documented).toEqual(rules.map(({ alert }) => alert));
     for (const { labels, annotations } of rules) {

@@ -28,7 +28,7 @@ const app = temporaryDirectory({
     await server.stop();
     console.log(JSON.stringify({ scripts: paths.length, statuses }));
   `,
-  'app.test.mjs': exampleOf('docs/testing.md', 'app.test.mjs'),
+  'app.test.mjs': exampleOf('docs/use/testing.md', 'app.test.mjs'),
   'devices.mjs': `
     import { startFanfare } from 'fanfare/testing';
     process.env.FANFARE_NOTHING_LIKE_IT = 'of another server';
@@ -71,7 +71,7 @@ const app = temporaryDirectory({
   'page.ts': `
     declare const reload: (channel: string) => void;
     declare const show: (data: unknown) => void;
-    ${exampleOf('docs/history.md', 'resume(pusher')}
+    ${exampleOf('docs/use/history.md', 'resume(pusher')}
   `,
   'wrong.mjs': `
     import { startFanfare } from 'fanfare/testing';
@@ -148,7 +148,7 @@ describe('the package for npm', () => {
       'bundle/main.js',
       'bunfig.toml',
       'LICENSE',
-      'docs/cli.md',
+      'docs/reference/cli.md',
     ]) {
       expect(files).toContain(needed);
     }

@@ -39,7 +39,7 @@ it('starts a command that there is, and waits for longer than a stop takes', () 
 const example = join(ROOT, 'packaging/etc/fanfare.yaml');
 
 it('is shown in deploy.md as it is, from its beginning', () => {
-  const [, shown = ''] = /```ini\n([\s\S]*?)```/.exec(text('docs/deploy.md')) ?? [];
+  const [, shown = ''] = /```ini\n([\s\S]*?)```/.exec(text('docs/operate/deploy.md')) ?? [];
   expect(shown).toContain('LimitNOFILE=');
   expect(text('packaging/systemd/fanfare.service')).toStartWith(shown);
 });

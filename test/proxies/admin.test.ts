@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../cli/run-fanfare.ts';
 import { changed, example } from './examples.ts';
 import { type RunningProxy, startProxy } from './proxies.ts';
 
-/** The example of docs/dashboard.md: nginx in front of the admin listener, which lets users in and names their groups. */
+/** The example of docs/operate/dashboard.md: nginx in front of the admin listener, which lets users in and names their groups. */
 
 setDefaultTimeout(180_000);
 
@@ -14,7 +14,7 @@ let server: Fanfare;
 let proxy: RunningProxy;
 
 beforeAll(async () => {
-  const settings = Bun.YAML.parse(example('dashboard.md', 'yaml', 'X-Group')) as {
+  const settings = Bun.YAML.parse(example('operate/dashboard.md', 'yaml', 'X-Group')) as {
     readonly admin: object;
   };
   server = parts.use(
@@ -26,18 +26,18 @@ beforeAll(async () => {
   const users = join(directory.path, 'users');
   const [, command = ''] =
     /`(printf 'ann.*?) >> /.exec(
-      await Bun.file(join(import.meta.dir, '../../docs/dashboard.md')).text(),
+      await Bun.file(join(import.meta.dir, '../../docs/operate/dashboard.md')).text(),
     ) ?? [];
   for (const name of ['ann', 'bob']) {
     const line = command.replace('ann', name).replace('passwd -6', `passwd -6 ${name}s-password`);
     await Bun.$`sh -c ${line} >> ${users}`;
   }
-  const listener = changed(example('dashboard.md', 'nginx', 'X-Group'), [
+  const listener = changed(example('operate/dashboard.md', 'nginx', 'X-Group'), [
     ['127.0.0.1:6003', `127.0.0.1:${server.adminPort}`],
     ['/etc/nginx/fanfare.users', users],
   ]);
   proxy = parts.use(
-    await startProxy('nginx', example('deploy.md', 'nginx', 'listen 443') + listener),
+    await startProxy('nginx', example('operate/deploy.md', 'nginx', 'listen 443') + listener),
   );
 });
 afterAll(() => parts.disposeAsync());

@@ -78,14 +78,14 @@ function volley({ port, ca }: RunningProxy): Promise<number[]> {
 }
 
 const nginx = () =>
-  changed(example('deploy.md', 'nginx', 'listen 443'), [
+  changed(example('operate/deploy.md', 'nginx', 'listen 443'), [
     ['http://127.0.0.1:6001', 'http://kept'],
   ]).concat(
     `upstream kept { server 127.0.0.1:${link.port}; keepalive 64; keepalive_timeout ${KEPT_MS}ms; }\n`,
   );
 
 const caddy = () =>
-  changed(example('deploy.md', 'caddyfile', 'ws.example.com'), [
+  changed(example('operate/deploy.md', 'caddyfile', 'ws.example.com'), [
     [
       'reverse_proxy 127.0.0.1:6001',
       `reverse_proxy 127.0.0.1:${link.port} {\n transport http {\n keepalive ${KEPT_MS}ms\n }\n }`,

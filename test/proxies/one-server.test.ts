@@ -19,7 +19,7 @@ import {
 import { changed, example } from './examples.ts';
 import { type ProxyName, proxyNames, type RunningProxy, startProxy } from './proxies.ts';
 
-/** The examples of docs/deploy.md, unchanged, in front of a server. */
+/** The examples of docs/operate/deploy.md, unchanged, in front of a server. */
 
 setDefaultTimeout(180_000);
 
@@ -28,9 +28,9 @@ const ADMIN_PASSWORD = 'correct horse';
 const IDLE_MS = 65_000;
 
 const examples: Readonly<Record<ProxyName, string>> = {
-  nginx: example('deploy.md', 'nginx', 'listen 443'),
-  haproxy: example('deploy.md', 'haproxy', 'bind :443'),
-  caddy: example('deploy.md', 'caddyfile', 'ws.example.com'),
+  nginx: example('operate/deploy.md', 'nginx', 'listen 443'),
+  haproxy: example('operate/deploy.md', 'haproxy', 'bind :443'),
+  caddy: example('operate/deploy.md', 'caddyfile', 'ws.example.com'),
 };
 
 let server: Fanfare;

@@ -9,36 +9,36 @@ import { Crowd, openSession, opensWebSocket, publishes } from './clients.ts';
 import { changed, example } from './examples.ts';
 import { type ProxyName, proxyNames, type RunningProxy, startProxy } from './proxies.ts';
 
-/** The examples of docs/scale.md, unchanged, in front of two servers and one that is not there. */
+/** The examples of docs/operate/scale.md, unchanged, in front of two servers and one that is not there. */
 
 setDefaultTimeout(180_000);
 
 type Changes = readonly (readonly [string, string])[];
 
 const one = {
-  nginx: example('deploy.md', 'nginx', 'listen 443'),
-  haproxy: example('deploy.md', 'haproxy', 'bind :443'),
+  nginx: example('operate/deploy.md', 'nginx', 'listen 443'),
+  haproxy: example('operate/deploy.md', 'haproxy', 'bind :443'),
 } as const;
 
 /** How each example is put together, as the page says. */
 const examples: Readonly<Record<ProxyName, string>> = {
-  nginx: `${example('scale.md', 'nginx', 'upstream fanfare')}${changed(one.nginx, [
+  nginx: `${example('operate/scale.md', 'nginx', 'upstream fanfare')}${changed(one.nginx, [
     ['http://127.0.0.1:6001', 'http://fanfare'],
   ])}`,
   haproxy: changed(one.haproxy, [
     [
       'backend channels\n  server one 127.0.0.1:6001\n',
-      example('scale.md', 'haproxy', 'leastconn'),
+      example('operate/scale.md', 'haproxy', 'leastconn'),
     ],
   ]),
-  caddy: `${example('scale.md', 'caddyfile', 'lb_policy')}push.example.com {\n  respond 404\n}\n`,
+  caddy: `${example('operate/scale.md', 'caddyfile', 'lb_policy')}push.example.com {\n  respond 404\n}\n`,
 };
 
 const [nginxLocation = ''] = /^ {2}location \/ \{[^}]*\}\n/m.exec(one.nginx) ?? [];
 
 /** Those that choose the server by the path of a session. */
 const withHash = {
-  nginx: `${example('scale.md', 'nginx', 'upstream sessions')}${changed(examples.nginx, [
+  nginx: `${example('operate/scale.md', 'nginx', 'upstream sessions')}${changed(examples.nginx, [
     [
       '  location / {\n    proxy_pass http://fanfare;',
       `${nginxLocation
@@ -54,7 +54,7 @@ const withHash = {
       '  default_backend channels',
       '  use_backend sessions if { path_beg /pusher/app/ }\n  default_backend channels',
     ],
-  ])}\n${example('scale.md', 'haproxy', 'backend sessions')}`,
+  ])}\n${example('operate/scale.md', 'haproxy', 'backend sessions')}`,
 } as const;
 
 /** In this time, the health checks of the examples notice a server that is back. Milliseconds. */

@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/stores/database/database.ts';
 import { migrations } from '../../src/stores/database/migrations.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from '../cli/run-fanfare.ts';
 
-it('a server refuses the store of a later release in one line, as docs/upgrade.md shows, and changes nothing', async () => {
+it('a server refuses the store of a later release in one line, as docs/operate/upgrade.md shows, and changes nothing', async () => {
   using directory = temporaryDirectory();
   const url = `sqlite:${join(directory.path, 'store.db')}`;
   await (await openDatabase(url))[Symbol.asyncDispose]();
@@ -22,7 +22,7 @@ it('a server refuses the store of a later release in one line, as docs/upgrade.m
   expect(stderr).toContain('it was changed by Fanfare 9.8.7 (migration 999)');
   expect(await sql`SELECT * FROM sqlite_schema`).toEqual(before);
 
-  const page = await Bun.file(join(import.meta.dir, '../../docs/upgrade.md')).text();
+  const page = await Bun.file(join(import.meta.dir, '../../docs/operate/upgrade.md')).text();
   const shown = /```\n(The store [\s\S]*?)\n```/.exec(page)?.[1] ?? '';
   const inExample = stderr
     .replace(/^.*?The store \S+/, 'The store sqlite:data/fanfare.db')

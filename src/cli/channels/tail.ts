@@ -12,7 +12,7 @@ const APP_FILTERS: readonly Option[] = [
   {
     name: 'kinds',
     value: 'KINDS',
-    help: 'Only these kinds, separated by commas, such as api,refused,error; docs/admin-api.md lists them.',
+    help: 'Only these kinds, separated by commas, such as api,refused,error; docs/reference/admin-api.md lists them.',
   },
   { name: 'channel', value: 'CHANNEL', help: 'Only events of this channel.' },
   { name: 'prefix', value: 'PREFIX', help: 'Only events of channels whose names start with this.' },
@@ -29,7 +29,7 @@ const INSTANCE_FILTERS: readonly Option[] = [
   {
     name: 'kinds',
     value: 'KINDS',
-    help: 'Only these kinds, separated by commas, such as failed,pruned,paused; docs/admin-api.md lists them.',
+    help: 'Only these kinds, separated by commas, such as failed,pruned,paused; docs/reference/admin-api.md lists them.',
   },
   { name: 'publish', value: 'PUBLISH-ID', help: 'Only events of this publish.' },
   { name: 'device', value: 'DEVICE-ID', help: 'Only events of this device.' },

@@ -59,7 +59,7 @@ export function listenHost(fallback: string) {
     .overwrite((given) => readListenHost(given) ?? given)
     .default(fallback)
     .describe(
-      'The address to listen on: an IP address, a name of this machine, or `unix:` and the absolute path of a Unix socket, for a [proxy on this machine](deploy.md#a-proxy-over-unix-sockets). The port does not count then.',
+      'The address to listen on: an IP address, a name of this machine, or `unix:` and the absolute path of a Unix socket, for a [proxy on this machine](../operate/deploy.md#a-proxy-over-unix-sockets). The port does not count then.',
     );
 }
 

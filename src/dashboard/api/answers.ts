@@ -1,4 +1,4 @@
-// Printed from docs/openapi.json by `npm run docs`.
+// Printed from docs/reference/openapi.json by `npm run docs`.
 
 /** Every operation of the admin API, by method and path. */
 export interface Operations {

@@ -235,7 +235,7 @@ function repairOf(why: string, { keyPrefix }: ExamineOptions): string {
   return 'Repair what Redis says.';
 }
 
-const SUFFICIENT = 'docs/scale.md has the line of a user with all that is needed.';
+const SUFFICIENT = 'docs/operate/scale.md has the line of a user with all that is needed.';
 
 async function checkPublish({ connection, connect, options }: Site): Promise<Result> {
   const { keyPrefix, timeoutMs } = options;

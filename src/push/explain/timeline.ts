@@ -1,6 +1,6 @@
 import type { DeviceId, Platform } from '../model/device.ts';
 
-/** The kinds of entries in a timeline, each with its meaning. `docs/push-troubleshooting.md` has this table. */
+/** The kinds of entries in a timeline, each with its meaning. `docs/use/push-troubleshooting.md` has this table. */
 export const timelineWhats = {
   registered: 'the device registered',
   published: 'this server accepted the publish',

@@ -3,7 +3,7 @@ import { refusedBodyBounds } from '../refused-body.ts';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** The limits of the push listener, for one client and for all together. They are listed in docs/limits.md. */
+/** The limits of the push listener, for one client and for all together. They are listed in docs/reference/limits.md. */
 export const pushBounds = {
   /** The limit of open connections. Beyond it, the address with the most loses one. */
   connections: 20_000,
