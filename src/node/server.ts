@@ -16,8 +16,7 @@ import type { AdminPasswordSource, ListenerAddress } from './link/messages.ts';
 import { logMemory, planMemory } from './memory/plan-memory.ts';
 import { boundUnsentBytes } from './memory/unsent-bytes.ts';
 import { requireOpenFiles } from './open-files.ts';
-import { handleBackgroundMessage } from './realtime/background-messages.ts';
-import { RealtimeLoops } from './realtime/realtime-loops.ts';
+import { RealtimeLoops, type RealtimeLoopsOptions } from './realtime/realtime-loops.ts';
 import { serverName } from './server-name.ts';
 import { SlowStart } from './slow-start.ts';
 import { StartFailed } from './start-failed.ts';
@@ -96,12 +95,11 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     tlsFiles,
   });
 
-  const realtime = new RealtimeLoops({
+  const options: RealtimeLoopsOptions = {
     config,
     memory: plan,
     apps: ready.apps,
     usage: ready.usage,
-    histories: background.takeHistories(),
     tls: ready.tls,
     redisTls: tlsFiles.redis,
     timers: systemTimers,
@@ -112,13 +110,11 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     serverName: serverName(config),
     toBackground: (message) => background.post(message),
     backgroundPorts: channels.map(({ port2 }) => port2),
-    stopTime,
-  });
+  };
+  const realtime = new RealtimeLoops(options, background.takeHistories(), stopTime);
   last.defer(() => realtime.end());
   parts.defer(() => realtime.stop());
-  background.setReceiver((message) =>
-    handleBackgroundMessage(realtime.first, message, (answer) => background.post(answer)),
-  );
+  background.setReceiver((message) => realtime.first.receive(message));
   start.waitsFor('the realtime threads');
   await realtime.openThreads();
   background.onCertificate = certificateUser(realtime, log);

@@ -3,12 +3,12 @@ import type { TableMeter } from '../../observability/meter.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import { REALTIME_RECORDS } from '../../watching/limits.ts';
 import { LoopTaps } from '../../watching/loop-taps.ts';
-import type { RealtimeOptions } from './realtime.ts';
+import type { LoopOptions } from './loop-options.ts';
 
 /** The interval of storing usage. A crash loses at most the usage of this time and one commit. Milliseconds. */
 const USAGE_INTERVAL_MS = 500;
 
-export type AppsOptions = Pick<RealtimeOptions, 'apps' | 'links' | 'timers' | 'toBackground'>;
+export type AppsOptions = Pick<LoopOptions, 'apps' | 'links' | 'timers' | 'toBackground'>;
 
 /** The apps that this loop serves, and the taps of those that are watched. */
 export interface LoopApps {
@@ -29,7 +29,7 @@ export function openApps({ apps: list, links, timers, toBackground }: AppsOption
   return { apps, taps };
 }
 
-export interface UsageOptions extends Pick<RealtimeOptions, 'usage' | 'timers' | 'log'> {
+export interface UsageOptions extends Pick<LoopOptions, 'usage' | 'timers' | 'log'> {
   readonly meter: TableMeter;
   /** For a loop that is one of several. */
   readonly shared: SharedUsage | undefined;
@@ -52,7 +52,7 @@ export interface UsageReports {
 
 export function startUsageReports(
   usage: Usage,
-  toBackground: RealtimeOptions['toBackground'],
+  toBackground: LoopOptions['toBackground'],
 ): UsageReports {
   const send = () => {
     const unsaved = usage.unsaved();

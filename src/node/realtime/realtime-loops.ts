@@ -9,9 +9,9 @@ import { listenError } from '../listen-error.ts';
 import { PortLock } from '../port-lock.ts';
 import { StartFailed } from '../start-failed.ts';
 import type { StopTime } from '../stop-time.ts';
-import type { Realtime, RealtimeOptions } from './realtime.ts';
+import type { RealtimeOptions } from './loop-options.ts';
+import { RealtimeLoop } from './realtime-loop.ts';
 import { RealtimeThread } from './realtime-thread.ts';
-import { openRealtime } from './start.ts';
 
 /** The time for a command of a stop, in addition to the drain time. Milliseconds. */
 const COMMAND_MS = 5000;
@@ -30,34 +30,37 @@ type StopCommand = Extract<
   { readonly type: 'drain' | 'retire' | 'stop-listening' | 'close' | 'dismiss' }
 >;
 
-export interface RealtimeLoopsOptions extends Omit<RealtimeOptions, 'links' | 'totals'> {
+export interface RealtimeLoopsOptions extends RealtimeOptions {
   readonly logFormat: RealtimeStart['logFormat'];
   /** One per loop except the first. */
   readonly backgroundPorts: readonly MessagePort[];
   readonly openLogPort: () => MessagePort;
-  readonly stopTime: StopTime;
 }
 
 /** All realtime loops of this process: the first on the main thread, each other loop on its own thread. */
 export class RealtimeLoops {
   /** The loop of the main thread. */
-  readonly first: Realtime;
+  readonly first: RealtimeLoop;
   /** Settles only if a thread has died, with the reason. */
   readonly died: Promise<string>;
-  private readonly options: Omit<RealtimeLoopsOptions, 'histories' | 'stopTime'>;
+  private readonly options: RealtimeLoopsOptions;
   private readonly threads: RealtimeThread[] = [];
   private readonly ports: ReturnType<typeof linkLoops>;
   private readonly totals: LoopTotals;
   private readonly handled: SharedArrayBuffer;
   private portLock: PortLock | undefined;
   /** Kept until all loops are open only, because the histories may be large. */
-  private histories: RealtimeOptions['histories'];
+  private histories: SharedArrayBuffer | undefined;
   private readonly reportDeath: (why: string) => void;
   private readonly stopTime: StopTime;
   private isAlone = false;
 
-  /** Opens the first loop. */
-  constructor({ histories, stopTime, ...options }: RealtimeLoopsOptions) {
+  /** Opens the first loop. `histories`: those that the last stop saved, of all loops. */
+  constructor(
+    options: RealtimeLoopsOptions,
+    histories: SharedArrayBuffer | undefined,
+    stopTime: StopTime,
+  ) {
     this.options = options;
     this.stopTime = stopTime;
     this.histories = histories;
@@ -68,12 +71,8 @@ export class RealtimeLoops {
     this.ports = linkLoops(count);
     this.totals = createLoopTotals(count);
     this.handled = createHandledCounts(count);
-    this.first = openRealtime({
-      ...options,
-      histories,
-      links: new LoopLinks({ index: 0, ports: this.ports[0] ?? [], handled: this.handled }),
-      totals: this.totals,
-    });
+    const links = new LoopLinks({ index: 0, ports: this.ports[0] ?? [], handled: this.handled });
+    this.first = new RealtimeLoop({ ...options, links, totals: this.totals }, histories);
   }
 
   /** Opens the other loops one after the other: starting many threads at once under load has crashed Bun. */

@@ -4,10 +4,10 @@ import { monotonicTimers } from '../../runtime/system-timers.ts';
 import type { OpenTotals } from '../link/loop-totals.ts';
 import { RuleEventRelay } from '../link/rule-event-relay.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
-import type { RealtimeOptions } from './realtime.ts';
+import type { LoopOptions } from './loop-options.ts';
 
 export interface RelaysOptions
-  extends Pick<RealtimeOptions, 'links' | 'log' | 'toBackground' | 'memory'> {
+  extends Pick<LoopOptions, 'links' | 'log' | 'toBackground' | 'memory'> {
   /** The counts of all loops of this process, if there are several. */
   readonly totals: OpenTotals | undefined;
   readonly meter: TableMeter;

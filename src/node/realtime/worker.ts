@@ -12,9 +12,7 @@ import type {
 import { listenError } from '../listen-error.ts';
 import { StartFailed } from '../start-failed.ts';
 import { firstFault } from '../uncaught.ts';
-import { handleBackgroundMessage } from './background-messages.ts';
-import type { Realtime } from './realtime.ts';
-import { openRealtime } from './start.ts';
+import { RealtimeLoop } from './realtime-loop.ts';
 
 /**
  * The thread of a realtime loop other than the first one. It runs the commands of the main thread one after the
@@ -25,7 +23,7 @@ declare const self: Worker;
 
 const post = (message: FromRealtimeThread) => self.postMessage(message);
 
-let loop: RealtimeLoop | undefined;
+let open: OpenLoop | undefined;
 let commands = Promise.resolve();
 
 self.addEventListener('message', ({ data }: MessageEvent<ToRealtimeThread>) => {
@@ -44,54 +42,54 @@ post({ type: 'up' });
 
 async function run(message: ToRealtimeThread): Promise<void> {
   if (message.type === 'open') {
-    loop = openLoop(message);
+    open = openLoop(message);
     return;
   }
-  if (loop === undefined) throw new Error('The realtime loop is not open');
-  const { realtime } = loop;
+  if (open === undefined) throw new Error('The realtime loop is not open');
+  const { loop } = open;
   switch (message.type) {
     case 'connect':
-      await realtime.connect();
+      await loop.connect();
       return;
     case 'listen':
       try {
-        realtime.listen(message.port);
+        loop.listen(message.port);
       } catch (error) {
-        throw listenError(error, 'channels', { ...loop.config.channels, port: message.port });
+        throw listenError(error, 'channels', { ...open.config.channels, port: message.port });
       }
       return;
     case 'certificate':
-      realtime.replaceCertificate(message.tls);
+      loop.replaceCertificate(message.tls);
       return;
     case 'drain':
-      await realtime.drain();
+      await loop.drain();
       return;
     case 'retire':
-      await realtime.retire();
+      await loop.retire();
       return;
     case 'dismiss':
-      realtime.dismiss();
+      loop.dismiss();
       return;
     case 'stop-listening':
-      await realtime.stopListening();
+      await loop.stopListening();
       return;
     case 'close':
-      await realtime.close(message.departuresMs);
-      await loop.flushed();
+      await loop.close(message.departuresMs);
+      await open.flushed();
       return;
     default:
       message satisfies never;
   }
 }
 
-interface RealtimeLoop {
+interface OpenLoop {
   readonly config: RealtimeStart['config'];
-  readonly realtime: Realtime;
+  readonly loop: RealtimeLoop;
   /** Settles once the log is written. */
   flushed(): Promise<void>;
 }
 
-function openLoop(start: RealtimeStart): RealtimeLoop {
+function openLoop(start: RealtimeStart): OpenLoop {
   const { config, index, logFormat, logPort, backgroundPort, loopPorts } = start;
   const toBackground = (message: LoopToBackground) => backgroundPort.postMessage(message);
   const relay = new LineRelay((lines) => toBackground({ type: 'logged', lines }));
@@ -101,25 +99,26 @@ function openLoop(start: RealtimeStart): RealtimeLoop {
     port: logPort,
     keep: (line) => relay.add(line),
   });
-  const realtime = openRealtime({
-    config,
-    memory: start.memory,
-    apps: start.apps,
-    usage: start.usage,
-    histories: start.histories,
-    tls: start.tls,
-    redisTls: start.redisTls,
-    timers: systemTimers,
-    log: opened.log,
-    logLinesDropped: opened.droppedLines,
-    links: new LoopLinks({ index, ports: loopPorts, handled: start.handled }),
-    totals: start.totals,
-    serverName: start.serverName,
-    toBackground,
-  });
-  backgroundPort.onmessage = ({ data }: { readonly data: BackgroundToLoop }) =>
-    handleBackgroundMessage(realtime, data, toBackground);
-  return { config, realtime, flushed: async () => await opened[Symbol.asyncDispose]() };
+  const loop = new RealtimeLoop(
+    {
+      config,
+      memory: start.memory,
+      apps: start.apps,
+      usage: start.usage,
+      tls: start.tls,
+      redisTls: start.redisTls,
+      timers: systemTimers,
+      log: opened.log,
+      logLinesDropped: opened.droppedLines,
+      serverName: start.serverName,
+      toBackground,
+      links: new LoopLinks({ index, ports: loopPorts, handled: start.handled }),
+      totals: start.totals,
+    },
+    start.histories,
+  );
+  backgroundPort.onmessage = ({ data }: { readonly data: BackgroundToLoop }) => loop.receive(data);
+  return { config, loop, flushed: async () => await opened[Symbol.asyncDispose]() };
 }
 
 function faultOf(error: unknown) {

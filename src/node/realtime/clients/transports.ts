@@ -25,13 +25,13 @@ import type { OpenTotals } from '../../link/loop-totals.ts';
 import { boundUnsentBytes } from '../../memory/unsent-bytes.ts';
 import type { Quotas } from '../engine/quotas.ts';
 import type { LoopSettings } from '../limits.ts';
-import type { RealtimeOptions } from '../realtime.ts';
+import type { LoopOptions } from '../loop-options.ts';
 import type { AudienceParts } from './audience.ts';
 import { type FallbackSessions, openFallbackSessions } from './fallback.ts';
 import { Listeners } from './listeners.ts';
 
 export interface TransportsOptions
-  extends Pick<RealtimeOptions, 'config' | 'links' | 'log' | 'memory' | 'toBackground'> {
+  extends Pick<LoopOptions, 'config' | 'links' | 'log' | 'memory' | 'toBackground'> {
   /** The settings of this loop. */
   readonly settings: LoopSettings;
   readonly hub: Hub;

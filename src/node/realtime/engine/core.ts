@@ -16,14 +16,14 @@ import type { Clients } from '../../../transports/clients/clients.ts';
 import { Connection } from '../../../transports/clients/connection.ts';
 import type { OpenTotals } from '../../link/loop-totals.ts';
 import type { LoopSettings } from '../limits.ts';
-import type { RealtimeOptions } from '../realtime.ts';
+import type { LoopOptions } from '../loop-options.ts';
 import type { Relays } from '../relays.ts';
 import { type LoopEngine, openEngine } from './engine.ts';
 import { LiveLoop } from './live-loop.ts';
 import type { ClusterLinks } from './quotas.ts';
 
 export interface CoreOptions
-  extends Pick<RealtimeOptions, 'links' | 'timers' | 'log' | 'toBackground' | 'memory'> {
+  extends Pick<LoopOptions, 'links' | 'timers' | 'log' | 'toBackground' | 'memory'> {
   readonly settings: LoopSettings;
   readonly cluster: ClusterLinks | undefined;
   readonly apps: MemoryAppDirectory;
@@ -103,7 +103,7 @@ function openEngineOf(
 
 /** Restores the histories of before the restart. Nothing keeps them in memory: they may be large. */
 export function restoreHistories(
-  histories: RealtimeOptions['histories'],
+  histories: SharedArrayBuffer | undefined,
   { engine, log }: { readonly engine: LoopEngine; readonly log: Log },
 ): void {
   if (histories === undefined) return;

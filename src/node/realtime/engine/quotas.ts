@@ -8,7 +8,7 @@ import { ClusterQuotas } from '../../../engines/redis/quotas/cluster-quotas.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { Connections } from '../../../transports/clients/connections.ts';
 import type { OpenTotals } from '../../link/loop-totals.ts';
-import type { RealtimeOptions } from '../realtime.ts';
+import type { LoopOptions } from '../loop-options.ts';
 import { QuotaExchange } from './quota-exchange.ts';
 
 /** What a loop shares with the loops of all servers over Redis. */
@@ -23,7 +23,7 @@ export interface ClusterLinks {
 }
 
 export interface QuotasOptions
-  extends Pick<RealtimeOptions, 'config' | 'redisTls' | 'links' | 'serverName' | 'toBackground'> {
+  extends Pick<LoopOptions, 'config' | 'redisTls' | 'links' | 'serverName' | 'toBackground'> {
   readonly connections: Connections;
   /** The counts of all loops of this process, if there are several. */
   readonly totals: OpenTotals | undefined;

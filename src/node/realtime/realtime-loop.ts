@@ -1,0 +1,382 @@
+import type { App } from '../../channels/app.ts';
+import type { Usage } from '../../channels/usage/usage.ts';
+import type { Config } from '../../config/schema.ts';
+import { LoopDelay } from '../../observability/loop-delay.ts';
+import { TableMeter } from '../../observability/meter.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
+import { messageOf } from '../../runtime/error-code.ts';
+import { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
+import type { Log } from '../../runtime/ports.ts';
+import { SocketMarks } from '../../runtime/shared-memory/socket-marks.ts';
+import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
+import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
+import { UnreadableMessages } from '../../runtime/unreadable.ts';
+import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
+import type { TenantChange } from '../../tenants/live-tenants.ts';
+import { Inspector } from '../../transports/clients/inspector.ts';
+import type { LoopTaps } from '../../watching/loop-taps.ts';
+import { stoppingNotice } from '../link/cluster-format.ts';
+import type { LoopLinks } from '../link/loop-links.ts';
+import { loopName } from '../link/loop-name.ts';
+import { openLoopTotals } from '../link/loop-totals.ts';
+import {
+  type BackgroundToLoop,
+  isOfEngine,
+  type ListenerAddress,
+  type LoopMessage,
+  type LoopToBackground,
+} from '../link/messages.ts';
+import { type OpenFiles, readOpenFiles } from '../open-files.ts';
+import { openApps, openUsage, startUsageReports, type UsageReports } from './apps.ts';
+import { openAudience } from './clients/audience.ts';
+import { startChecks } from './clients/checks.ts';
+import { ClientShutdown } from './clients/client-shutdown.ts';
+import { type FileChecks, openFileChecks } from './clients/file-checks.ts';
+import { openTransports, type Transports } from './clients/transports.ts';
+import { type Core, openCore, restoreHistories } from './engine/core.ts';
+import { openQuotas, type Quotas } from './engine/quotas.ts';
+import { Figures } from './figures.ts';
+import { logConnectionLimit, settingsOfLoop } from './limits.ts';
+import type { LoopOptions } from './loop-options.ts';
+import { openRelays, type Relays } from './relays.ts';
+
+/** The time for Redis, and for the background loop, when a loop hands over its state. Milliseconds. */
+const HAND_OVER_MS = 100;
+
+/** A realtime loop: WebSockets and the HTTP API of Channels. It uses no disk and no SQL. */
+export class RealtimeLoop {
+  private readonly config: Config;
+  private readonly tls: Certificate | undefined;
+  private readonly serverName: string;
+  private readonly log: Log;
+  private readonly links: LoopLinks;
+  private readonly toBackground: (message: LoopToBackground) => void;
+  private readonly openFiles: OpenFiles | undefined = readOpenFiles();
+  private readonly loopDelay = new LoopDelay();
+  private readonly apps: MemoryAppDirectory;
+  private readonly taps: LoopTaps;
+  private readonly quotas: Quotas;
+  private readonly usage: Usage;
+  private readonly relays: Relays;
+  private readonly core: Core;
+  private readonly transports: Transports;
+  private readonly figures: Figures;
+  private readonly fileChecks: FileChecks;
+  private readonly shutdown: ClientShutdown;
+  private readonly usageReports: UsageReports;
+  private readonly unreadable: UnreadableMessages;
+  /** Settles when the background loop has received everything that this one sent. */
+  private readonly goodbye = Promise.withResolvers<void>();
+
+  /**
+   * Opens the loop, which can then answer other loops. It starts to listen in a separate call. `histories`: those that
+   * the last stop saved, of all loops. This loop takes those of its own channels.
+   */
+  constructor(options: LoopOptions, histories: SharedArrayBuffer | undefined) {
+    const { config, memory, links, log, timers, serverName, toBackground } = options;
+    this.config = config;
+    this.tls = options.tls;
+    this.serverName = serverName;
+    this.log = log;
+    this.links = links;
+    this.toBackground = toBackground;
+
+    const { openFiles, loopDelay } = this;
+    const settings = settingsOfLoop(config.channels, memory.shares, links.count);
+    const totals = links.count > 1 ? openLoopTotals(options.totals, links.index) : undefined;
+    const meter = new TableMeter();
+    const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
+    const socketsInUse = new SocketMarks(options.totals.socketsInUse);
+    const proxies = TrustedProxies.ofListeners(config.trustedProxies);
+
+    const { apps, taps } = openApps(options);
+    const audience = openAudience({ settings, memory, openFiles, totals, meter });
+    const { connections, slowConsumers } = audience;
+    const quotas = openQuotas({ ...options, connections, totals });
+    const { cluster } = quotas;
+    const usage = openUsage({ ...options, shared: quotas.usage, meter });
+    const relays = openRelays({ ...options, totals, meter, rateLimitedLog });
+    const core = openCore({
+      ...options,
+      settings,
+      cluster,
+      apps,
+      usage,
+      relays,
+      audience: audience.audience,
+      turns: audience.turns,
+      totals,
+      rateLimitedLog,
+      meter,
+      clients: () => this.transports.clients,
+    });
+    const { hub, engine, live } = core;
+    restoreHistories(histories, { engine, log });
+    const transports = openTransports({
+      ...options,
+      settings,
+      hub,
+      apps,
+      audience,
+      quotas,
+      totals,
+      socketsInUse,
+      proxies,
+      meter,
+    });
+    const { clients, fallback, api, unread, bodies, listeners } = transports;
+    this.apps = apps;
+    this.taps = taps;
+    this.quotas = quotas;
+    this.usage = usage;
+    this.relays = relays;
+    this.core = core;
+    this.transports = transports;
+    this.figures = new Figures({
+      loopName: loopName(links.index),
+      apps,
+      connections,
+      sessions: fallback.sessions,
+      authority: engine.authority,
+      counter: engine.counter,
+      api,
+      unread,
+      bodies,
+      channels: hub.channels,
+      slowConsumers,
+      unitCosts: memory.unitCosts,
+      live: live.openAsks(hub),
+      problems: hub.problems,
+      inspector: new Inspector({
+        connections,
+        sessions: hub.sessions,
+        libraries: clients.libraries,
+        clock: timers,
+        monotonic: monotonicTimers,
+      }),
+      cluster: cluster?.quotas,
+      bus: cluster?.bus,
+      serverName,
+      isFirst: links.index === 0,
+      engineFigures: () => engine.figures(),
+      usage,
+      meter,
+      loopDelay,
+      logLinesDropped: options.logLinesDropped,
+    });
+
+    const fileChecks = openFileChecks({
+      openFiles,
+      listeners,
+      links,
+      socketsInUse,
+      proxies,
+      meter,
+      log,
+    });
+    this.fileChecks = fileChecks;
+    const stopChecks = startChecks({ ...transports, slowConsumers });
+    this.shutdown = new ClientShutdown({
+      drainSeconds: config.drainSeconds,
+      connections,
+      transports,
+      stopChecks() {
+        stopChecks();
+        fileChecks.stop();
+      },
+    });
+    this.usageReports = startUsageReports(usage, toBackground);
+    this.unreadable = new UnreadableMessages({ log, meter, clock: monotonicTimers });
+    links.receive((from, messages) => this.receiveFromLoop(from, messages));
+    quotas.exchange?.start();
+  }
+
+  /** Connects to Redis, if there is one. Called before `listen`. Throws `StartFailed` if it cannot be used. */
+  connect(): Promise<void> {
+    return this.core.engine.connect();
+  }
+
+  /** Starts listening. Throws Bun's error if the port is taken or the certificate cannot be used. */
+  listen(port: number): ListenerAddress {
+    const { config, tls, openFiles } = this;
+    const listener = this.transports.listeners.open(tls, port);
+    if (openFiles !== undefined && this.links.index === 0) {
+      // Those of the loop hold no more connections than open files allow.
+      logConnectionLimit(config.channels, openFiles, this.log);
+    }
+    this.fileChecks.start();
+    return { host: config.channels.host, port: listener.port, tls: tls !== undefined };
+  }
+
+  /** Sets the certificate of new connections. Throws, and keeps the old one, if it cannot be used. */
+  replaceCertificate(tls: Certificate): void {
+    this.transports.listeners.replace(tls);
+  }
+
+  /** Handles a message of the background loop. */
+  receive(message: BackgroundToLoop): void {
+    const { relays, transports, quotas } = this;
+    switch (message.type) {
+      case 'apps':
+        this.replaceApps(message.apps, message.change);
+        return;
+      case 'ask':
+        void this.answer(message).then(this.toBackground);
+        return;
+      case 'webhook-events-taken':
+        relays.webhooks.taken(message.events);
+        return;
+      case 'webhook-events-over':
+        for (const id of message.ids) relays.webhooks.settle(id);
+        return;
+      case 'rule-event-done':
+        relays.ruleEvents.done(message);
+        return;
+      case 'push-connections':
+        this.fileChecks.setPushConnections(message.open);
+        return;
+      case 'readiness':
+        transports.health.setReady(message.isReady);
+        return;
+      case 'push-answer':
+        transports.push?.answered(message.answer);
+        return;
+      case 'watch':
+        this.taps.watch(message.apps);
+        return;
+      case 'cluster-send':
+        this.notifyServers(message.to, message.text);
+        return;
+      case 'redis-tls':
+        if (quotas.cluster !== undefined) quotas.cluster.tls = message.tls;
+        return;
+      case 'goodbye':
+        this.goodbye.resolve();
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  /** Announces the stop to the other servers, and returns whether there are none. Only asked of the first loop. */
+  async isAlone(): Promise<boolean> {
+    const { cluster } = this.quotas;
+    return (
+      cluster === undefined ||
+      (await cluster.bus.notify(undefined, stoppingNotice(this.serverName))) === 0
+    );
+  }
+
+  /** Closes all connections over the drain time. Requests are served meanwhile, also over new connections. */
+  drain(): Promise<void> {
+    return this.shutdown.drain();
+  }
+
+  /**
+   * Answers the requests in progress and stops listening. The loop continues to answer the other loops. Called when all
+   * loops have drained: the system resets what waits for a listener that closes before the others.
+   */
+  stopListening(): Promise<void> {
+    return this.shutdown.stopListening();
+  }
+
+  /**
+   * In place of both, if no other server could take the clients: lets all connections end for everybody but their clients,
+   * whose sockets stay open, and refuses requests.
+   */
+  retire(): Promise<void> {
+    return this.shutdown.retire();
+  }
+
+  /** Closes the sockets of retired clients, and the port. The process must end at once: these clients come back in a second. */
+  dismiss(): void {
+    this.shutdown.dismiss();
+  }
+
+  /** Hands its state to the background loop, and stops. `departuresMs`: how long clients may take to leave their channels. */
+  async close(departuresMs: number): Promise<void> {
+    const { links, taps, usageReports, relays, toBackground } = this;
+    const { engine } = this.core;
+    // First, because a stop may be cut short.
+    const saved = engine.saveHistories();
+    if (saved !== undefined) toBackground({ type: 'histories', saved });
+    await withTimeout(departuresMs, this.transports.clients.departures.done());
+    // Last, so that no webhook events and no usage are lost.
+    taps.stop();
+    usageReports.stop();
+    this.quotas.exchange?.stop();
+    relays.webhooks.flush();
+    // Limited, because Redis may be away.
+    await withTimeout(HAND_OVER_MS, engine.close());
+    relays.webhooks.flush();
+    usageReports.send();
+    if (links.index !== 0) {
+      // The main thread stops the background loop, and only its own messages are sure to arrive before that.
+      toBackground({ type: 'goodbye' });
+      await withTimeout(HAND_OVER_MS, this.goodbye.promise);
+    }
+    this.loopDelay[Symbol.dispose]();
+    links[Symbol.dispose]();
+  }
+
+  /** Hands messages of another loop of this process to those that they are for. */
+  private receiveFromLoop(from: number, messages: readonly LoopMessage[]): void {
+    for (const message of messages) {
+      try {
+        this.take(from, message);
+      } catch (error) {
+        const kind = isOfEngine(message) ? message[0] : message.type;
+        this.unreadable.drop('thread', `${loopName(from)} ${kind}`, error);
+      }
+    }
+    this.core.engine.threads?.received(from);
+  }
+
+  private take(from: number, message: LoopMessage): void {
+    const { engine, live } = this.core;
+    if (isOfEngine(message)) engine.threads?.receive(from, message);
+    else if (message.type === 'session') this.transports.fallback.links.receive(from, message);
+    else if (message.type === 'live-ask') live.take(message.message);
+    else this.quotas.exchange?.receive(message, this.apps, this.usage);
+  }
+
+  /** Replaces the list of apps while the loop serves them, and closes the connections of removed apps. */
+  private replaceApps(list: readonly App[], { ids, deleted }: TenantChange): void {
+    const { apps, taps, usage } = this;
+    const { engine, hub } = this.core;
+    const { gone } = apps.replace(list, deleted);
+    engine.appsChanged();
+    taps.apply();
+    this.transports.clients.endAll(new Set(gone), 'app-disabled');
+    // After their connections have left. The next app with the id must begin with nothing.
+    for (const id of deleted) {
+      engine.forgetApp(id);
+      usage.forget(id);
+      hub.problems.forget(id);
+    }
+    // Logged here because it is true from here on.
+    if (this.links.index === 0) this.log.info('Apps changed', { apps: list.length, ...ids });
+  }
+
+  private async answer({
+    number,
+    question,
+  }: Extract<BackgroundToLoop, { type: 'ask' }>): Promise<LoopToBackground> {
+    try {
+      return { type: 'answer', number, answer: await this.figures.answer(question) };
+    } catch (error) {
+      const why = messageOf(error);
+      return { type: 'no-answer', number, why };
+    }
+  }
+
+  /** Sends a notice to a loop of another server, or with `undefined` to one loop of each server. */
+  private notifyServers(to: string | undefined, text: string): void {
+    void this.quotas.cluster?.bus.notify(to, text).then((receivers) => {
+      // While Redis is away, `receivers` is undefined. The notice then counts as received, because it will be
+      // repeated.
+      const isReceived = receivers !== 0;
+      if (to !== undefined) this.toBackground({ type: 'cluster-sent', to, isReceived });
+    });
+  }
+}
