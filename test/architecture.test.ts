@@ -53,7 +53,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'engines/redis/examine.ts',
     'fake-gateways',
     'node',
-    'push/explain',
     'push/model/device.ts',
     'push/model/instance-id.ts',
     'runtime',

@@ -50,6 +50,17 @@ export class AdminApi {
     throw this.refused(status, text, body);
   }
 
+  /** Sends one request and returns the body of its answer. Throws `Unreachable`, or an error with the words of the server. */
+  async ask(
+    method: 'GET' | 'POST',
+    path: string,
+    sent?: Readonly<Record<string, unknown>>,
+  ): Promise<unknown> {
+    const { status, body } = await this.request(method, path, sent);
+    if (status === 404 || status === 409) throw new Error(errorIn(body) ?? `HTTP status ${status}`);
+    return body;
+  }
+
   /** Opens a stream. Throws `Unreachable`, or an error for every status but success. */
   async stream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const late = new AbortController();
@@ -78,10 +89,15 @@ export class AdminApi {
   }
 
   private refused(status: number, text: string, body: unknown): Error {
-    const error = isObject(body) ? body['error'] : undefined;
-    const why = printable(typeof error === 'string' ? error : text.slice(0, 200));
+    const why = errorIn(body) ?? printable(text.slice(0, 200));
     return new Error(
       `${this.shown} answers ${status}: ${why}${status === 401 ? PASSWORD_HINT : ''}`,
     );
   }
+}
+
+/** What the server says of a request that it refuses. */
+function errorIn(body: unknown): string | undefined {
+  const error = isObject(body) ? body['error'] : undefined;
+  return typeof error === 'string' ? printable(error) : undefined;
 }

@@ -48,7 +48,7 @@ export function ownAdminApi({ config, source }: UsableConfig): AdminApi {
       `the password in ${adminPasswordFile(config.store.url)} is sent to this machine only, and admin.host is ${host}. If that is your server, give --url ${ownAddress(address)}`,
     );
   }
-  return new AdminApi(configuredAddress(address, 'admin', source), ownAdminPassword(config));
+  return new AdminApi(configuredAddress(address, source), ownAdminPassword(config));
 }
 
 function isOnThisMachine(host: string): boolean {

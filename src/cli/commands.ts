@@ -18,13 +18,8 @@ import {
   listDevices,
   removeDevices,
 } from './push/devices.ts';
-import {
-  cancelPublish,
-  listPublishes,
-  PUSH_CANCEL_OPTIONS,
-  PUSH_LIST_OPTIONS,
-} from './push/publish-list.ts';
-import { explainDevice, PUSH_OPTIONS, showPublish } from './push/publishes.ts';
+import { cancelPublish, listPublishes, PUSH_LIST_OPTIONS } from './push/publish-list.ts';
+import { explainDevice, showPublish } from './push/publishes.ts';
 import { PUSH_SEND_OPTIONS, sendPublish } from './push/send.ts';
 import { SERVE_OPTIONS, serve } from './serving/serve.ts';
 import {
@@ -288,7 +283,7 @@ export const commands: readonly Command[] = [
     operands: 'INSTANCE PUBLISH-ID',
     help: 'Cancel what has not been sent yet of a publish.',
     example: `fanfare push cancel ${INSTANCE} pubid-3f2b7c1e`,
-    options: PUSH_CANCEL_OPTIONS,
+    options: [...SERVER_OPTIONS, JSON_OPTION],
     run: cancelPublish,
   },
   {
@@ -296,7 +291,7 @@ export const commands: readonly Command[] = [
     operands: 'PUBLISH-ID',
     help: 'Show how far a publish has come, and why devices did not get it.',
     example: 'fanfare push status pubid-3f2b7c1e',
-    options: PUSH_OPTIONS,
+    options: [...SERVER_OPTIONS, JSON_OPTION],
     run: showPublish,
   },
   {
@@ -312,7 +307,7 @@ export const commands: readonly Command[] = [
     operands: 'PUBLISH-ID DEVICE-ID',
     help: 'Show why one device did or did not get a publish, and what you can do.',
     example: 'fanfare push explain pubid-3f2b7c1e web-0f9d6a52',
-    options: PUSH_OPTIONS,
+    options: [...SERVER_OPTIONS, JSON_OPTION],
     run: explainDevice,
   },
   {

@@ -77,6 +77,19 @@ export function onlyOperand({ operands: [first, second] }: Arguments, missing: s
   return first;
 }
 
+/** The operands, one for each of these names. Throws `UsageError`. `hint` is what to do with more. */
+export function operandsOf<const Names extends readonly string[]>(
+  { operands }: Arguments,
+  names: Names,
+  hint = '',
+): { readonly [Place in keyof Names]: string } {
+  const missing = names[operands.length];
+  if (missing !== undefined) throw new UsageError(`${missing} is missing`);
+  const [unexpected] = operands.slice(names.length);
+  if (unexpected !== undefined) throw new UsageError(`unexpected "${unexpected}"${hint}`);
+  return operands as { readonly [Place in keyof Names]: string };
+}
+
 /** The value of `--limit`. Throws `UsageError`. */
 export function limitOf(given: Arguments): number {
   const text = given.value('limit');

@@ -17,17 +17,16 @@ export function givenAddress(url: string): ServerAddress {
   return { url, hint: 'Is the server running? Check --url.' };
 }
 
-/** The address of a listener that the configuration describes. `source`: its file, if there is one. */
+/** The address of the admin listener that the configuration describes. `source`: its file, if there is one. */
 export function configuredAddress(
   address: ListenerAddress,
-  listener: 'push' | 'admin',
   source: string | undefined,
 ): ServerAddress {
   const unix = socketPath(address.host);
   const from =
     source === undefined
       ? 'no configuration file was found here, so this is the address of the default settings and the environment'
-      : `this is the address of ${listener}.host${unix === undefined ? ` and ${listener}.port` : ''} in ${source}`;
+      : `this is the address of admin.host${unix === undefined ? ' and admin.port' : ''} in ${source}`;
   return {
     ...(unix === undefined ? { url: ownAddress(address) } : { url: 'http://localhost', unix }),
     hint: `Is the server running? If it is elsewhere: ${from}; --config and --url name another one.`,

@@ -51,7 +51,7 @@ describe('the command line', () => {
   it('takes what follows -- as it is', async () => {
     expect(await tryOut('send', '--', '--help', '-h', '-name')).toMatchObject({
       code: 2,
-      complained: expect.stringContaining('send needs APP CHANNEL EVENT DATA'),
+      complained: expect.stringContaining('DATA is missing'),
     });
     expect(await tryOut('health', '--', '--help')).toMatchObject({
       code: 2,

@@ -42,7 +42,7 @@ it('never shows the password of a URL if another program answers', async () => {
   const url = `http://u:hunter2@127.0.0.1:${server.port}/?token=hunter2`;
   for (const args of [
     ['webhooks', 'list'],
-    ['push', 'status', 'pubid-x', '--instance', 'x', '--secret-key', 'x'],
+    ['push', 'status', 'pubid-x'],
   ]) {
     const { exitCode, stderr } = await fanfare(server.directory, [...args, '--url', url]);
     expect({ exitCode, stderr }).toEqual({

@@ -11,12 +11,12 @@ import { startProgram } from './program.ts';
 setDefaultTimeout(FIREFOX_START_MAX_MS);
 
 it('subscribes after a click, and Firefox shows the notification that the backend sends', async () => {
-  await using server = await startPushServer();
+  await using push = await startPushServer();
   await using site = await startProgram('web-push', 'start', {
     environment: {
       INSTANCE_ID: INSTANCE.id,
       SECRET_KEY: INSTANCE.secretKey,
-      FANFARE_PUSH_PORT: new URL(server.url).port,
+      FANFARE_PUSH_PORT: new URL(push.url).port,
       PORT: '0',
     },
   });
@@ -47,17 +47,12 @@ it('subscribes after a click, and Firefox shows the notification that the backen
     }`);
   expect(shown).toBe('Donuts: They are out of the oven.');
 
-  using directory = temporaryDirectory({ 'secret-key': INSTANCE.secretKey });
-  const options = [
-    '--url',
-    server.url,
-    '--instance',
-    INSTANCE.id,
-    '--secret-key-file',
-    'secret-key',
-  ];
-  const args = ['push', 'explain', publish, device, ...options];
-  const explained = await fanfare(directory.path, args);
+  using directory = temporaryDirectory();
+  const { adminPort, adminPassword = '' } = push.server;
+  const admin = ['--url', `http://127.0.0.1:${adminPort}`];
+  const args = ['push', 'explain', publish, device, ...admin];
+  const environment = { FANFARE_ADMIN_PASSWORD: adminPassword };
+  const explained = await fanfare(directory.path, args, environment);
   expect(explained).toMatchObject({ exitCode: 0, stderr: '' });
   expect(explained.stdout).toContain('accepted');
 });

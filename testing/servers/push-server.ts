@@ -1,6 +1,6 @@
 import { newP256Pair } from '../../src/fake-gateways/p256.ts';
 import type { PushService } from '../browsers/beams-page.ts';
-import { startFanfare } from './fanfare.ts';
+import { type Fanfare, startFanfare } from './fanfare.ts';
 
 /** The instance that every test server of push has. */
 export const INSTANCE = {
@@ -12,6 +12,7 @@ export const INSTANCE = {
 export interface PushServer extends PushService, AsyncDisposable {
   /** What browsers subscribe with, URL-safe base64. */
   readonly vapidPublicKey: string;
+  readonly server: Fanfare;
 }
 
 export async function startPushServer(): Promise<PushServer> {
@@ -20,6 +21,7 @@ export async function startPushServer(): Promise<PushServer> {
   return {
     url: `http://127.0.0.1:${server.pushPort}`,
     instance: INSTANCE,
+    server,
     vapidPublicKey: settings.web.vapid.publicKey,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };

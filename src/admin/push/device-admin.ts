@@ -19,6 +19,7 @@ import {
   type UnreachedQuery,
 } from '../../stores/push/publishes/unreached-devices.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
+import { noSuchPublish } from './publish-admin.ts';
 
 export interface DeviceAdminOptions {
   readonly database: Database;
@@ -144,7 +145,7 @@ export class DeviceAdmin {
     this.numberOf(id);
     const publish = publishIdIn(given.publish);
     const found = await this.storyOf(id, { publish, device: deviceIdIn(given.device) });
-    if (found === undefined) throw noPublish();
+    if (found === undefined) throw noSuchPublish(given);
     if (found.story === undefined) throw noDevice();
     return found.story;
   }
@@ -157,7 +158,7 @@ export class DeviceAdmin {
     const instance = this.numberOf(id);
     const wanted = { ...query, instance, publish: publishIdIn(publish) };
     const found = await listUnreached(this.options.database, wanted);
-    if (found === undefined) throw noPublish();
+    if (found === undefined) throw noSuchPublish({ publish });
     return found;
   }
 
@@ -210,15 +211,8 @@ function deviceIdIn(text: string): DeviceId {
 
 function publishIdIn(text: string): PublishId {
   const id = readPublishId(text);
-  if (id === undefined) throw noPublish();
+  if (id === undefined) throw noSuchPublish({ publish: text });
   return id;
-}
-
-function noPublish(): OperationRefused {
-  return new OperationRefused(
-    'not-found',
-    'The instance has no such publish. Publishes are kept for 30 days after they are finished',
-  );
 }
 
 function noDevice(): OperationRefused {

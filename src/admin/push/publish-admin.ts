@@ -101,5 +101,8 @@ export class PublishAdmin {
 }
 
 export function noSuchPublish({ publish }: Pick<Named, 'publish'>): OperationRefused {
-  return new OperationRefused('not-found', `There is no publish ${publish.slice(0, 60)}`);
+  return new OperationRefused(
+    'not-found',
+    `There is no publish ${publish.slice(0, 60)}. Publishes are kept for 30 days after their end`,
+  );
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { printable } from '../../runtime/logging/printable.ts';
 import { countOf, fail, printResult } from '../invocation.ts';
-import { JSON_OPTION, LIMIT_OPTION, limitOf, type Option } from '../options.ts';
-import { UsageError } from '../output.ts';
+import { JSON_OPTION, LIMIT_OPTION, limitOf, type Option, operandsOf } from '../options.ts';
 import { SERVER_OPTIONS, serverCommand } from './running-server.ts';
 
 export const HISTORY_OPTIONS: readonly Option[] = [
@@ -38,17 +37,14 @@ type History = z.output<typeof historyShape>;
 /** `fanfare history`: prints the kept events of a channel, or what a client gets after one. */
 export const history = serverCommand(async (call) => {
   const { given, api } = call;
-  const [app, channel, ...more] = given.operands;
-  if (app === undefined || channel === undefined) throw new UsageError('history needs APP CHANNEL');
-  if (more[0] !== undefined) throw new UsageError(`unexpected "${more[0]}"`);
+  const [app, channel] = operandsOf(given, ['APP', 'CHANNEL']);
   const query = new URLSearchParams({ limit: String(limitOf(given)) });
   for (const name of ['before', 'after'] as const) {
     const value = given.value(name);
     if (value !== undefined) query.set(name, value);
   }
   const path = `/apps/${encodeURIComponent(app)}/channels/${encodeURIComponent(channel)}/history`;
-  const { status, body } = await api.request('GET', `${path}?${query}`);
-  if (status !== 200) return fail(call, (body as { readonly error: string }).error);
+  const body = await api.ask('GET', `${path}?${query}`);
   const shown = historyShape.parse(body);
   if (shown.rule === null) {
     return fail(call, `the channel keeps no history; see "history" in the settings of the app`);

@@ -50,10 +50,7 @@ export const showLog = serverCommand(async (call) => {
     if (value !== undefined) query.set(name, value);
   }
   const limit = call.given.value('limit') ?? '50';
-  const { body } = await call.api.request(
-    'GET',
-    `/log?${query}&limit=${encodeURIComponent(limit)}`,
-  );
+  const body = await call.api.ask('GET', `/log?${query}&limit=${encodeURIComponent(limit)}`);
   let last = printLines(call, body) ?? 0;
   if (!call.given.has('follow')) return 0;
 

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { UsableConfig } from '../../config/load.ts';
 import { AdminApi } from '../admin-api.ts';
 import { ownAdminApi, ownAdminPassword } from '../admin-password.ts';
@@ -27,7 +28,13 @@ export function serverCommand(
     const loaded = readWholeConfig(invocation);
     if (loaded === undefined) return 2;
     if (given === undefined && isAnyPort(loaded.config.admin)) return fail(invocation, ANY_PORT);
-    return await action({ ...invocation, api: adminApiOf(given, loaded) });
+    const api = adminApiOf(given, loaded);
+    try {
+      return await action({ ...invocation, api });
+    } catch (error) {
+      if (!(error instanceof z.ZodError)) throw error;
+      throw new Error(`${api.shown} answers like another version of Fanfare`, { cause: error });
+    }
   };
 }
 

@@ -1,32 +1,22 @@
+import type { z } from 'zod';
+import { publishState, type shownPublish } from '../../admin/push/publish-shapes.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import { SERVER_OPTIONS, serverCommand } from '../channels/running-server.ts';
-import { countOf, fail, printList, printResult } from '../invocation.ts';
-import { type Arguments, choiceOf, JSON_OPTION, type Option } from '../options.ts';
-import { UsageError } from '../output.ts';
+import { countOf, printList, printResult } from '../invocation.ts';
+import { choiceOf, JSON_OPTION, type Option, operandsOf } from '../options.ts';
 
-const STATES = ['scheduled', 'planning', 'delivering', 'finished', 'cancelled'] as const;
-
-export const PUSH_CANCEL_OPTIONS: readonly Option[] = [...SERVER_OPTIONS, JSON_OPTION];
+const STATES = publishState.options;
 
 export const PUSH_LIST_OPTIONS: readonly Option[] = [
   { name: 'state', value: 'STATE', help: `Only publishes in this state: ${STATES.join(', ')}.` },
-  ...PUSH_CANCEL_OPTIONS,
+  ...SERVER_OPTIONS,
+  JSON_OPTION,
 ];
 
 /** The server lists no more at once. */
 const LISTED_MAX = 200;
 
-interface Publish {
-  readonly id: string;
-  readonly state: string;
-  readonly target: {
-    readonly kind: string;
-    readonly count: number | null;
-    readonly names: readonly string[] | null;
-  };
-  readonly createdAtMs: number;
-  readonly devices: { readonly planned: number; readonly accepted: number };
-}
+type Publish = z.output<typeof shownPublish>;
 
 /** `fanfare push list`: shows the newest 200 publishes of an instance of a running server. */
 export const listPublishes = serverCommand(async (call) => {
@@ -42,8 +32,7 @@ export const listPublishes = serverCommand(async (call) => {
       ...(next === null ? {} : { before: next }),
     });
     const path = `/instances/${encodeURIComponent(instance)}/publishes?${query}`;
-    const { status, body } = await call.api.request('GET', path);
-    if (status !== 200) return fail(call, (body as { readonly error: string }).error);
+    const body = await call.api.ask('GET', path);
     const found = body as { readonly publishes: readonly Publish[]; readonly next: string | null };
     publishes.push(...found.publishes);
     next = found.next;
@@ -59,8 +48,7 @@ export const listPublishes = serverCommand(async (call) => {
 export const cancelPublish = serverCommand(async (call) => {
   const [instance, publish] = operandsOf(call.given, ['INSTANCE', 'PUBLISH-ID']);
   const path = `/instances/${encodeURIComponent(instance)}/publishes/${encodeURIComponent(publish)}`;
-  const { status, body } = await call.api.request('POST', `${path}/cancel`);
-  if (status !== 200) return fail(call, (body as { readonly error: string }).error);
+  const body = await call.api.ask('POST', `${path}/cancel`);
   const { id, cancelled } = body as { readonly id: string; readonly cancelled: boolean };
   const text = cancelled ? `Publish ${id} was cancelled.` : `Publish ${id} was over already.`;
   return printResult(call, { json: body, text: printable(text) });
@@ -72,16 +60,4 @@ function describe({ id, state, target, createdAtMs, devices }: Publish): string 
   const reached = `${devices.accepted}/${devices.planned}`;
   const time = new Date(createdAtMs).toISOString();
   return printable(`${id}  ${time}  ${state.padEnd(10)}  ${reached.padStart(9)}  ${whom}`);
-}
-
-/** The operands. Their number must match the names. */
-function operandsOf<const Names extends readonly string[]>(
-  { operands }: Arguments,
-  names: Names,
-): { readonly [Place in keyof Names]: string } {
-  const missing = names[operands.length];
-  if (missing !== undefined) throw new UsageError(`${missing} is missing`);
-  const [unexpected] = operands.slice(names.length);
-  if (unexpected !== undefined) throw new UsageError(`unexpected "${unexpected}"`);
-  return operands as unknown as { readonly [Place in keyof Names]: string };
 }

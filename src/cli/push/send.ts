@@ -1,8 +1,8 @@
 import { parseJsonObject } from '../../runtime/json-object.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import { SERVER_OPTIONS, serverCommand } from '../channels/running-server.ts';
-import { countOf, fail, printResult } from '../invocation.ts';
-import { JSON_OPTION, type Option } from '../options.ts';
+import { countOf, printResult } from '../invocation.ts';
+import { JSON_OPTION, type Option, operandsOf } from '../options.ts';
 import { UsageError } from '../output.ts';
 
 export const PUSH_SEND_OPTIONS: readonly Option[] = [
@@ -29,11 +29,7 @@ interface Preview {
 
 /** `fanfare push send`: sends a publish through a running server, or shows what it would do. */
 export const sendPublish = serverCommand(async (call) => {
-  const [instance, json, ...more] = call.given.operands;
-  if (instance === undefined || json === undefined) {
-    throw new UsageError('push send needs INSTANCE BODY');
-  }
-  if (more[0] !== undefined) throw new UsageError(`unexpected "${more[0]}"; put BODY in quotes`);
+  const [instance, json] = operandsOf(call.given, ['INSTANCE', 'BODY'], '; put BODY in quotes');
   const publish = parseJsonObject(json);
   if (publish === undefined) throw new UsageError('BODY must be a JSON object');
 
@@ -41,14 +37,11 @@ export const sendPublish = serverCommand(async (call) => {
   const key = call.given.value('idempotency-key');
   const query = key === undefined ? '' : `?idempotencyKey=${encodeURIComponent(key)}`;
   const path = `/instances/${encodeURIComponent(instance)}`;
-  const { status, body } = await call.api.request(
+  const body = await call.api.ask(
     'POST',
     isDryRun ? `${path}/previews` : `${path}/publishes${query}`,
     publish,
   );
-  if (status !== 200) {
-    return fail(call, (body as { readonly error: string }).error);
-  }
   if (isDryRun) {
     const preview = body as Preview;
     const result = printResult(call, { json: body, text: describe(preview) });

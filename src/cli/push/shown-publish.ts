@@ -1,12 +1,9 @@
 import { z } from 'zod';
-import { adviceOn } from '../../push/explain/advice.ts';
 import { platforms } from '../../push/model/device.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import { countOf } from '../invocation.ts';
 
-/** Text from a server, on one line and without control characters. */
-const text = z.string().transform(printable);
-
+const text = z.string();
 const count = z.number();
 
 const counts = z.object({
@@ -19,13 +16,16 @@ const counts = z.object({
   cancelled: count,
 });
 
-/** A publish, as the push API describes it. */
+/** The cause of a result, and what to do about it. */
+const cause = { why: text, advice: text.nullable() };
+
+/** A publish, as far as it is printed. */
 export const publishStatus = z.object({
-  publishId: text,
+  id: text,
   state: text,
-  createdAt: text,
-  sendAt: text.nullable(),
-  platforms: z.object({ apns: counts, fcm: counts, web: counts }),
+  createdAtMs: count,
+  sendAtMs: count.nullable(),
+  platforms: z.record(z.enum(platforms), counts),
   live: z
     .object({
       state: text,
@@ -36,38 +36,33 @@ export const publishStatus = z.object({
       absent: count,
       connections: count,
       why: text.nullable(),
+      advice: text.nullable(),
     })
-    .optional(),
-  rule: z.object({ app: text, channel: text, event: text }).optional(),
+    .nullable(),
+  rule: z.object({ app: text, channel: text, event: text }).nullable(),
   delivered: count,
   opened: count,
-  reasons: z.array(z.object({ platform: z.enum(platforms), reason: text, devices: count })),
+  reasons: z.array(z.object({ platform: text, devices: count, ...cause })),
+  pauses: z.array(
+    z.object({
+      platform: text,
+      origin: text.nullable(),
+      sinceMs: count,
+      devices: count.nullable(),
+      ...cause,
+    }),
+  ),
 });
 
-/** A publish and one device, as the push API describes them. */
+/** A publish at one device, as far as it is printed. */
 export const deviceTimeline = z.object({
-  deviceId: text,
+  publish: text,
+  device: text,
   platform: text,
   events: z.array(
     z.object({ at: text.nullable(), what: text, detail: text, advice: text.nullable() }),
   ),
 });
-
-/** The open circuits that a publish waits for. */
-export const publishPauses = z.object({
-  pauses: z.array(
-    z.object({
-      platform: z.enum(platforms),
-      origin: text.nullable(),
-      reason: text,
-      words: text,
-      since: text,
-      devices: count.nullable(),
-    }),
-  ),
-});
-
-type Pauses = z.infer<typeof publishPauses>['pauses'];
 
 type Status = z.infer<typeof publishStatus>;
 
@@ -82,50 +77,54 @@ const states: Readonly<Record<string, string>> = {
   cancelled: 'devices that were still waiting do not get it',
 };
 
-export function describeStatus(
-  status: Status,
-  { pauses, instanceId }: { readonly pauses: Pauses; readonly instanceId: string },
-): string {
-  const { publishId, state, createdAt, sendAt, platforms, delivered, opened, reasons } = status;
+export function describeStatus(status: Status, instance: string): string {
+  const { id, state, createdAtMs, sendAtMs, platforms, delivered, opened, reasons } = status;
   const meaning = states[state];
   const rows = Object.entries(platforms).map(([platform, devices]) => [
     platform,
     ...COUNTS.map((name) => String(devices[name])),
   ]);
   return [
-    `Publish ${publishId} of instance ${instanceId}`,
+    `Publish ${id} of instance ${instance}`,
     `  state      ${state}${meaning === undefined ? '' : `: ${meaning}`}`,
-    `  published  ${createdAt}`,
-    `  send at    ${sendAt ?? 'once accepted'}`,
+    `  published  ${timeOf(createdAtMs)}`,
+    `  send at    ${sendAtMs === null ? 'once accepted' : timeOf(sendAtMs)}`,
     ...ruleOf(status),
     ...liveOf(status),
     `  reported   delivered by ${countOf(delivered, 'device')}, opened by ${countOf(opened, 'device')}`,
     '',
     ...table([['devices', ...COUNTS], ...rows]),
-    ...pausesOf(pauses),
+    ...pausesOf(status),
     ...(reasons.length === 0 ? [] : ['', 'Why devices did not get it, or are waiting:']),
-    ...reasons.flatMap(({ platform, reason, devices }) => {
-      const { why, advice } = adviceOn({ platform, reason, words: '' });
-      return [
-        `  ${countOf(devices, 'device')} of ${platform}: ${why}`,
-        ...(advice === undefined ? [] : [`    → ${advice}`]),
-      ];
-    }),
+    ...reasons.flatMap(({ platform, devices, why, advice }) => [
+      `  ${countOf(devices, 'device')} of ${platform}: ${why}`,
+      ...adviceIn(advice),
+    ]),
     '',
-    `For one device: fanfare push explain ${publishId} DEVICE-ID`,
-  ].join('\n');
+    `For one device: fanfare push explain ${id} DEVICE-ID`,
+  ]
+    .map(printable)
+    .join('\n');
+}
+
+function adviceIn(advice: string | null): readonly string[] {
+  return advice === null ? [] : [`    → ${advice}`];
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
 }
 
 /** The event that became a publish, in a line. */
 function ruleOf({ rule }: Status): readonly string[] {
-  if (rule === undefined) return [];
+  if (rule === null) return [];
   return [`  by a rule  of the app ${rule.app}: ${rule.event} in ${rule.channel}`];
 }
 
-/** The live result of a publish, in one line. */
+/** The live result of a publish. */
 function liveOf({ live }: Status): readonly string[] {
-  if (live === undefined) return [];
-  const { state, push, users, reached, silent, absent, connections, why } = live;
+  if (live === null) return [];
+  const { state, push, users, reached, silent, absent, connections, why, advice } = live;
   const asked = countOf(connections, 'connection');
   const said: Readonly<Record<string, string>> = {
     scheduled: `${countOf(users, 'user')} will be asked when it is due`,
@@ -134,39 +133,40 @@ function liveOf({ live }: Status): readonly string[] {
     skipped: `nobody was asked (${why ?? 'no reason is known'}), so everybody gets the notification`,
   };
   const to = state === 'done' && push === 'always' ? '. Everybody gets the notification too' : '';
-  return [`  in the app ${said[state] ?? state}${to}`];
+  return [`  in the app ${said[state] ?? state}${to}`, ...adviceIn(advice)];
 }
 
-function pausesOf(pauses: Pauses): readonly string[] {
+function pausesOf({ pauses }: Status): readonly string[] {
   if (pauses.length === 0) return [];
   return [
     '',
     'Paused, except for occasional probes:',
-    ...pauses.flatMap(({ platform, origin, reason, words, since, devices }) => {
-      const { why, advice } = adviceOn({ platform, reason, words: words ?? '' });
+    ...pauses.flatMap(({ platform, origin, sinceMs, devices, why, advice }) => {
       const route = origin === null ? platform : `${platform}, ${origin}`;
       const wait = devices === 1 ? 'waits' : 'wait';
       return [
-        `  ${route} since ${since}: ${why}${devices === null ? '' : `; ${countOf(devices, 'device')} ${wait}`}`,
-        ...(advice === undefined ? [] : [`    → ${advice}`]),
+        `  ${route} since ${timeOf(sinceMs)}: ${why}${devices === null ? '' : `; ${countOf(devices, 'device')} ${wait}`}`,
+        ...adviceIn(advice),
       ];
     }),
   ];
 }
 
 export function describeTimeline(
-  { deviceId, platform, events }: z.infer<typeof deviceTimeline>,
-  { publishId, instanceId }: { readonly publishId: string; readonly instanceId: string },
+  { publish, device, platform, events }: z.infer<typeof deviceTimeline>,
+  instance: string,
 ): string {
   return [
-    `Publish ${publishId} and device ${deviceId} (${platform}) of instance ${instanceId}`,
+    `Publish ${publish} and device ${device} (${platform}) of instance ${instance}`,
     ...events.flatMap(({ at, what, detail, advice }) => [
       '',
       `${(at ?? 'now').padEnd(24)}  ${what}`,
       `    ${detail}`,
-      ...(advice === null ? [] : [`    → ${advice}`]),
+      ...adviceIn(advice),
     ]),
-  ].join('\n');
+  ]
+    .map(printable)
+    .join('\n');
 }
 
 /** Aligns the numbers of each column. */

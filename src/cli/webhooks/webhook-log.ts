@@ -45,7 +45,7 @@ export async function openWebhookLog(
   if (isAnyPort(config.admin)) return storedWebhookLog(await openStore(config));
   const api = ownAdminApi(loaded);
   try {
-    await api.request('GET', '/webhooks?limit=1');
+    await api.ask('GET', '/webhooks?limit=1');
     return servedWebhookLog(api);
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
@@ -60,7 +60,7 @@ function servedWebhookLog(api: AdminApi): WebhookLog {
       if (app !== undefined) query.set('app', app);
       if (instance !== undefined) query.set('instance', instance);
       if (state !== undefined) query.set('state', state);
-      const { body } = await api.request('GET', `/webhooks?${query}`);
+      const body = await api.ask('GET', `/webhooks?${query}`);
       return (body as { webhooks: readonly ShownWebhook[] }).webhooks;
     },
     async show(id) {
