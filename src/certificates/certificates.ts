@@ -2,6 +2,7 @@ import { createSecureContext } from 'node:tls';
 import type { Certificate } from '../runtime/certificate.ts';
 import { messageOf } from '../runtime/error-code.ts';
 import type { Log, Timers } from '../runtime/ports.ts';
+import { Poller } from '../runtime/time/poller.ts';
 import { AcmeFault } from './acme/fault.ts';
 import type { Send } from './acme/link.ts';
 import { orderCertificate } from './acme/order.ts';
@@ -61,11 +62,11 @@ export class Certificates implements AsyncDisposable {
   /** The result of an order that could not be stored yet. */
   private unstored: OrderEnd | undefined;
   private storeFailed = false;
-  private turn: Promise<void> = Promise.resolve();
-  private cancelTurn: (() => void) | undefined;
+  private readonly turns: Poller;
 
   private constructor(options: CertificatesOptions, revision: number, kept: KeptState) {
     this.options = options;
+    this.turns = new Poller(options.timers, () => this.takeTurn());
     this.subject = subjectOf(options);
     this.revision = revision;
     this.kept = kept;
@@ -105,22 +106,16 @@ export class Certificates implements AsyncDisposable {
 
   /** Starts the timers: from now on, orders are made when they are due. */
   start(): void {
-    if (this.stopping.signal.aborted) return;
-    this.turn = this.takeTurn();
-    void this.turn.then(() => {
-      if (this.stopping.signal.aborted) return;
-      this.cancelTurn = this.options.timers.after(POLL_MS, () => this.start());
-    });
+    this.turns.wake();
   }
 
   /** Aborts an order in progress. Another server, or the next start, makes a new one. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.stopping.abort();
-    this.cancelTurn?.();
-    await this.turn;
+    await this.turns.stop();
   }
 
-  private async takeTurn(): Promise<void> {
+  private async takeTurn(): Promise<number> {
     const { store, timers, log } = this.options;
     try {
       if (this.unstored !== undefined) await this.store(this.unstored);
@@ -128,10 +123,11 @@ export class Certificates implements AsyncDisposable {
       this.storeFailed = false;
       if (timers.now() >= dueAtMs(this.plan, timers.now())) await this.order();
     } catch (error) {
-      if (this.storeFailed) return;
+      if (!this.storeFailed)
+        log.error('The store of certificates cannot be used', { why: messageOf(error) });
       this.storeFailed = true;
-      log.error('The store of certificates cannot be used', { why: messageOf(error) });
     }
+    return POLL_MS;
   }
 
   private async readAgain(): Promise<void> {

@@ -1,5 +1,7 @@
 import type { Socket, TCPSocketListener } from 'bun';
 import { addressKey } from '../runtime/ip-address.ts';
+import { monotonicTimers } from '../runtime/system-timers.ts';
+import { every } from '../runtime/time/every.ts';
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/';
 
@@ -35,7 +37,7 @@ export class ChallengeServer implements Disposable {
   /** Oldest first. */
   private readonly open = new Map<Socket<Visit>, Visit>();
   private readonly listener: TCPSocketListener<Visit>;
-  private readonly checks: NodeJS.Timeout;
+  private readonly stopChecks: () => void;
 
   /** Opens the port. Throws Bun's error if that fails. */
   constructor(options: ChallengeServerOptions) {
@@ -51,7 +53,7 @@ export class ChallengeServer implements Disposable {
         error: (socket) => void socket.terminate(),
       },
     });
-    this.checks = setInterval(() => this.endSlow(), CHECK_MS);
+    this.stopChecks = every(monotonicTimers, CHECK_MS, () => this.endSlow());
   }
 
   get port(): number {
@@ -59,7 +61,7 @@ export class ChallengeServer implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.checks);
+    this.stopChecks();
     this.listener.stop(true);
   }
 

@@ -1,4 +1,5 @@
 import type { Log, Timers } from '../runtime/ports.ts';
+import { every } from '../runtime/time/every.ts';
 
 /** The pause between two lines. A start takes less than a second, but the store may be large or far away. */
 const INTERVAL_MS = 5000;
@@ -9,13 +10,13 @@ export class SlowStart implements Disposable {
   private readonly timers: Timers;
   private readonly startedAtMs: number;
   private part = '';
-  private cancel: () => void;
+  private readonly cancel: () => void;
 
   constructor(log: Pick<Log, 'warn'>, timers: Timers) {
     this.log = log;
     this.timers = timers;
     this.startedAtMs = timers.now();
-    this.cancel = this.reportLater();
+    this.cancel = every(timers, INTERVAL_MS, () => this.report());
   }
 
   /** Names the part that the start waits for from now on. */
@@ -27,11 +28,8 @@ export class SlowStart implements Disposable {
     this.cancel();
   }
 
-  private reportLater(): () => void {
-    return this.timers.after(INTERVAL_MS, () => {
-      const seconds = Math.round((this.timers.now() - this.startedAtMs) / 1000);
-      this.log.warn('The server is still starting', { waitsFor: this.part, seconds });
-      this.cancel = this.reportLater();
-    });
+  private report(): void {
+    const seconds = Math.round((this.timers.now() - this.startedAtMs) / 1000);
+    this.log.warn('The server is still starting', { waitsFor: this.part, seconds });
   }
 }

@@ -1,5 +1,6 @@
 import type { Timers } from '../runtime/ports.ts';
 import type { Rate } from '../runtime/rates/token-bucket.ts';
+import { Poller } from '../runtime/time/poller.ts';
 
 /** A rate of one instance. */
 export interface InstanceRate {
@@ -80,12 +81,11 @@ interface SharedRate extends InstanceRate {
 export class RateExchange implements AsyncDisposable {
   private readonly options: RateExchangeOptions;
   private readonly rates = new Map<string, SharedRate>();
-  private cancel: (() => void) | undefined;
-  private exchanging: Promise<void> | undefined;
-  private ended = false;
+  private readonly exchanging: Poller;
 
   constructor(options: RateExchangeOptions) {
     this.options = options;
+    this.exchanging = new Poller(options.timers, () => this.exchange());
   }
 
   readonly share: ShareRate = (kind, buckets) => (instance, rate, tokens) => {
@@ -108,28 +108,14 @@ export class RateExchange implements AsyncDisposable {
     }
     shared.rate = rate;
     shared.unreported += tokens;
-    this.schedule();
+    this.exchanging.wakeLater(EXCHANGE_MS);
   };
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.ended = true;
-    this.cancel?.();
-    await this.exchanging;
+    await this.exchanging.stop();
   }
 
-  private schedule(): void {
-    if (this.ended || this.cancel !== undefined || this.exchanging !== undefined) return;
-    this.cancel = this.options.timers.after(EXCHANGE_MS, () => {
-      this.cancel = undefined;
-      this.exchanging = this.exchange().finally(() => {
-        this.exchanging = undefined;
-        if (this.rates.size > 0) this.schedule();
-      });
-    });
-  }
-
-  /** Never rejects. */
-  private async exchange(): Promise<void> {
+  private async exchange(): Promise<number> {
     const { store, timers, storeFailed } = this.options;
     try {
       const taken = this.takeReports();
@@ -140,6 +126,7 @@ export class RateExchange implements AsyncDisposable {
       // What was not reported is not reported again: the store may have counted it.
       storeFailed(error);
     }
+    return this.rates.size > 0 ? EXCHANGE_MS : Number.POSITIVE_INFINITY;
   }
 
   private takeReports(): readonly TakenTokens[] {

@@ -1,7 +1,15 @@
 import type { Timers } from './ports.ts';
 
+/** The only file that sets timers of the runtime: everybody else is given `Timers`. */
+
 const after: Timers['after'] = (delayMs, run) => {
   const timer = setTimeout(run, delayMs);
+  return () => clearTimeout(timer);
+};
+
+const afterUnlessEnded: Timers['after'] = (delayMs, run) => {
+  const timer = setTimeout(run, delayMs);
+  timer.unref();
   return () => clearTimeout(timer);
 };
 
@@ -11,10 +19,16 @@ export const systemTimers: Timers = { now: Date.now, after };
 /** Milliseconds since the process started. They never go back: for durations and rates. */
 export const monotonicTimers: Timers = { now: () => performance.now(), after };
 
+/** As `monotonicTimers`, but the process may end before such a timer fires: for what nobody stops. */
+export const unrefTimers: Timers = { now: monotonicTimers.now, after: afterUnlessEnded };
+
 /** Waits for `work`, but no longer than `maxMs`. Leaves no timer behind. */
 export async function withTimeout(maxMs: number, work: Promise<unknown>): Promise<void> {
   const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, maxMs);
-  await Promise.race([work, late.promise]);
-  clearTimeout(timer);
+  const cancel = after(maxMs, late.resolve);
+  try {
+    await Promise.race([work, late.promise]);
+  } finally {
+    cancel();
+  }
 }

@@ -1,6 +1,7 @@
 import type { App } from '../channels/app.ts';
 import type { Config, InstanceSettings } from '../config/schema.ts';
 import type { Log } from '../runtime/ports.ts';
+import { monotonicTimers } from '../runtime/system-timers.ts';
 import type { AppStore, StoredApp } from '../stores/tenants/app-store.ts';
 import type { StoredInstance, StoredInstances } from '../stores/tenants/instance-store.ts';
 import { MemoryAppDirectory } from './app-directory.ts';
@@ -134,6 +135,7 @@ export class LiveTenants<
       read: () => this.read(),
       changed: (found) => this.takeOver(found),
       storeState,
+      timers: monotonicTimers,
       log,
     });
   }

@@ -1,10 +1,12 @@
 import { expect, it } from 'bun:test';
+import { FakeTime } from '../../testing/fake-time.ts';
 import { RevisionPoller } from './revision-poller.ts';
 
 /** A store that holds one text, and what the poller reported of it. */
 function polled() {
   const store = { revision: 1, text: 'a', fault: '', refused: '' };
   const reported: string[] = [];
+  const time = new FakeTime();
   let works = true;
   const log = {
     debug: () => undefined,
@@ -29,9 +31,10 @@ function polled() {
       works = fault === undefined;
       return hasChanged;
     },
+    timers: time,
     log,
   });
-  return { store, poller, reported, works: () => works };
+  return { store, poller, reported, time, works: () => works };
 }
 
 it('reports a change once', async () => {
@@ -52,12 +55,15 @@ it('reads again without a change if asked to', async () => {
 });
 
 it('polls by itself once started, and stops when it is disposed', async () => {
-  const { store, poller, reported } = polled();
+  const { store, poller, reported, time } = polled();
   await poller.readFirst();
   poller.start();
   Object.assign(store, { revision: 2, text: 'b' });
-  while (reported.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await time.advance(500);
+  expect(reported).toEqual(['b']);
   await poller[Symbol.asyncDispose]();
+  Object.assign(store, { revision: 3, text: 'c' });
+  await time.advance(5_000);
   expect(reported).toEqual(['b']);
 });
 

@@ -1,5 +1,7 @@
 import { messageOf } from '../runtime/error-code.ts';
-import type { Log } from '../runtime/ports.ts';
+import { Mutex } from '../runtime/mutex.ts';
+import type { Log, Timers } from '../runtime/ports.ts';
+import { Poller } from '../runtime/time/poller.ts';
 
 const POLL_INTERVAL_MS = 500;
 
@@ -13,6 +15,7 @@ export interface RevisionPollerOptions<Found> {
   readonly changed: (found: Found) => void;
   /** Reports whether the store could be read: `undefined`, or the error. Returns whether that has changed. */
   readonly storeState: (error: unknown) => boolean;
+  readonly timers: Timers;
   readonly log: Log;
 }
 
@@ -25,13 +28,16 @@ export class RevisionPoller<Found> implements AsyncDisposable {
   private isTakenOver = false;
   /** The revision that `changed` failed on: the error is logged once. */
   private failed = -1;
-  private timer: NodeJS.Timeout | undefined;
   /** Polls run one after the other. */
-  private polling: Promise<void> = Promise.resolve();
-  private ended = false;
+  private readonly turns = new Mutex();
+  private readonly poller: Poller;
 
   constructor(options: RevisionPollerOptions<Found>) {
     this.options = options;
+    this.poller = new Poller(options.timers, async () => {
+      await this.poll();
+      return POLL_INTERVAL_MS;
+    });
   }
 
   /** Reads for the first time. Throws what the store throws. */
@@ -43,32 +49,22 @@ export class RevisionPoller<Found> implements AsyncDisposable {
 
   /** Polls from now on, twice a second. */
   start(): void {
-    if (this.ended) return;
-    this.timer = setTimeout(async () => {
-      await this.poll();
-      this.start();
-    }, POLL_INTERVAL_MS);
+    this.poller.wakeLater(POLL_INTERVAL_MS);
   }
 
   /** Polls now. Settles when a change has been applied. */
   poll(): Promise<void> {
-    return this.enqueue(false);
+    return this.turns.run(() => this.pollOnce(false));
   }
 
   /** Reads now, even if the store has not changed. */
   readAgain(): Promise<void> {
-    return this.enqueue(true);
+    return this.turns.run(() => this.pollOnce(true));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.ended = true;
-    clearTimeout(this.timer);
-    await this.polling;
-  }
-
-  private enqueue(always: boolean): Promise<void> {
-    this.polling = this.polling.then(() => this.pollOnce(always));
-    return this.polling;
+    await this.poller.stop();
+    await this.turns.run(async () => undefined);
   }
 
   private async pollOnce(always: boolean): Promise<void> {

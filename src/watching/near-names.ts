@@ -1,5 +1,6 @@
 import { FairQueue } from '../runtime/fairness/fair-queue.ts';
 import type { Timers } from '../runtime/ports.ts';
+import { pause } from '../runtime/time/pause.ts';
 import type { RecordUpdate, StreamRecord } from './merger.ts';
 
 export interface NearNamesOptions {
@@ -66,9 +67,7 @@ export class NearNames {
       const near = await find(appId, record.channel ?? '').catch(() => undefined);
       this.remember(`${appId}/${record.channel}`, near);
       this.send(appId, record, near);
-      const { promise, resolve } = Promise.withResolvers<void>();
-      timers.after(PAUSE_MS, resolve);
-      await promise;
+      await pause(timers, PAUSE_MS);
     }
     this.isSearching = false;
   }

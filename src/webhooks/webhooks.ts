@@ -3,9 +3,10 @@ import type { SendRequest } from '../outgoing/request.ts';
 import { messageOf } from '../runtime/error-code.ts';
 import { LogThrottle } from '../runtime/logging/log-throttle.ts';
 import { Mutex } from '../runtime/mutex.ts';
-import { PatientClock } from '../runtime/patient-clock.ts';
 import type { Clock, Log, Timers } from '../runtime/ports.ts';
 import { SortableIds } from '../runtime/sortable-ids.ts';
+import { PatientClock } from '../runtime/time/patient-clock.ts';
+import { Poller } from '../runtime/time/poller.ts';
 import { type DropCause, Intake, type PreparedRequest } from './intake.ts';
 import {
   ACCEPTED_CHARACTERS_MAX,
@@ -95,8 +96,7 @@ export class Webhooks implements AsyncDisposable {
   /** One write or other change of the store at a time, so that the queues agree with it. */
   private readonly storeAccess = new Mutex();
   private cancelFlush: (() => void) | undefined;
-  private cancelMaintenance: (() => void) | undefined;
-  private maintenance: Promise<void> = Promise.resolve();
+  private readonly maintenance: Poller;
   private ended = false;
   /** Tests under way. */
   private tests = 0;
@@ -108,6 +108,7 @@ export class Webhooks implements AsyncDisposable {
     const throttle = new LogThrottle(timers);
     const channelsTimeoutMs = settings.timeoutSeconds * 1_000;
     this.timers = timers;
+    this.maintenance = new Poller(timers, () => this.maintain());
     this.retentionClock = new PatientClock({ system: timers, monotonic: options.monotonic });
     this.intake = new Intake({
       app,
@@ -168,7 +169,7 @@ export class Webhooks implements AsyncDisposable {
     this.queues.refresh(await outbox.backlog());
     if (this.queues.rows > 0) log.info('Webhooks waiting', { requests: this.queues.rows });
     this.sender.poll();
-    this.scheduleMaintenance();
+    this.maintenance.wakeLater(MAINTENANCE_MS);
   }
 
   /**
@@ -251,14 +252,14 @@ export class Webhooks implements AsyncDisposable {
     if (this.ended) return;
     this.ended = true;
     this.intake.close();
-    this.cancelMaintenance?.();
+    const maintained = this.maintenance.stop();
     // Accepted events are stored first, the answers to requests in flight after them.
     const answered = this.sender.end();
     await this.storeAccepted();
     await answered;
     await this.flush();
     this.cancelFlush?.();
-    await this.maintenance;
+    await maintained;
   }
 
   /** Stores all events that were accepted. */
@@ -310,14 +311,7 @@ export class Webhooks implements AsyncDisposable {
     return true;
   }
 
-  private scheduleMaintenance(): void {
-    if (this.ended) return;
-    this.cancelMaintenance = this.timers.after(MAINTENANCE_MS, () => {
-      this.maintenance = this.maintain().finally(() => this.scheduleMaintenance());
-    });
-  }
-
-  private async maintain(): Promise<void> {
+  private async maintain(): Promise<number> {
     const { outbox, outboxLog, settings, log, shared = false } = this.options;
     const nowMs = this.retentionClock.now();
     this.health.forget(nowMs - HEALTH_KEPT_MS);
@@ -339,5 +333,6 @@ export class Webhooks implements AsyncDisposable {
     } catch (error) {
       log.warn('Maintenance of the webhook log failed', { why: messageOf(error) });
     }
+    return MAINTENANCE_MS;
   }
 }

@@ -1,4 +1,5 @@
 import type { Timers } from '../../runtime/ports.ts';
+import { pause } from '../../runtime/time/pause.ts';
 import { nearChannel } from './near-channel.ts';
 
 /** How many occupied channels are searched. */
@@ -54,14 +55,8 @@ export class NearSearch {
 
   private inTurn(search: () => void): Promise<void> {
     const done = this.last.then(search);
-    this.last = done.then(() => this.pause());
+    this.last = done.then(() => pause(this.options.timers, PAUSE_MS));
     return done;
-  }
-
-  private pause(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.options.timers.after(PAUSE_MS, resolve);
-    return promise;
   }
 
   private count(appId: string, by: number): void {

@@ -21,6 +21,7 @@ import type {
 } from '../../channels/ports.ts';
 import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import { every } from '../../runtime/time/every.ts';
 import { UnreadableMessages } from '../../runtime/unreadable.ts';
 import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
@@ -121,7 +122,6 @@ export class RedisEngine implements Authority {
   private publishesWaiting = 0;
   private nextTick = 0;
   private stopTicks: (() => void) | undefined;
-  private isClosed = false;
   private rules: readonly string[] = [];
 
   constructor(options: RedisEngineOptions) {
@@ -301,7 +301,6 @@ export class RedisEngine implements Authority {
 
   /** Ends the leases of this node, then closes the connections. */
   async close(): Promise<void> {
-    this.isClosed = true;
     this.stopTicks?.();
     await Promise.all([this.options.quotas.stop(), this.claimsAreStored()]);
     await Promise.all(this.partitions.map((partition) => partition.close()));
@@ -345,7 +344,8 @@ export class RedisEngine implements Authority {
     }
     quotas.start({ partitions: this.partitions, usage: this.loop.broadcaster.usage, apps });
     await Promise.all(this.partitions.map((partition) => partition.recover()));
-    this.tickLater();
+    const pauseMs = (TICK_MS * TICKED_AT_ONCE) / PARTITIONS;
+    this.stopTicks = every(timers, pauseMs, () => this.tickSome());
   }
 
   private async openServer(index: number): Promise<void> {
@@ -385,16 +385,12 @@ export class RedisEngine implements Authority {
   }
 
   /** Small groups of partitions tick together, so that the load is even. */
-  private tickLater(): void {
-    const pauseMs = (TICK_MS * TICKED_AT_ONCE) / PARTITIONS;
-    this.stopTicks = this.options.timers.after(pauseMs, () => {
-      for (let n = 0; n < TICKED_AT_ONCE; n++) {
-        const partition = this.partitions[(this.nextTick + n) % PARTITIONS];
-        if (partition !== undefined) void this.tick(partition);
-      }
-      this.nextTick += TICKED_AT_ONCE;
-      if (!this.isClosed) this.tickLater();
-    });
+  private tickSome(): void {
+    for (let n = 0; n < TICKED_AT_ONCE; n++) {
+      const partition = this.partitions[(this.nextTick + n) % PARTITIONS];
+      if (partition !== undefined) void this.tick(partition);
+    }
+    this.nextTick += TICKED_AT_ONCE;
   }
 
   private async tick(partition: Partition): Promise<void> {

@@ -2,6 +2,7 @@ import { EngineUnavailable } from '../../channels/engine-failure.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import { messageOf } from '../../runtime/error-code.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import { pause } from '../../runtime/time/pause.ts';
 import type { EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
 import { countForgotten } from './history/count-forgotten.ts';
@@ -194,7 +195,7 @@ export class Partition {
             keys: this.keys,
             why: messageOf(error),
           });
-          await this.pause(RETRY_MS);
+          await pause(this.options.timers, RETRY_MS);
         }
       }
     } finally {
@@ -399,10 +400,6 @@ export class Partition {
     } catch {
       // If this fails, the next tick of any node claims the items.
     }
-  }
-
-  private pause(ms: number): Promise<void> {
-    return new Promise((resolve) => this.options.timers.after(ms, resolve));
   }
 }
 

@@ -1,6 +1,7 @@
 import { EngineUnavailable } from '../../channels/engine-failure.ts';
 import { mapAll } from '../../channels/maybe-promise.ts';
 import type { Timers } from '../../runtime/ports.ts';
+import { pause } from '../../runtime/time/pause.ts';
 import type { EngineMeter } from '../engine-meter.ts';
 import type { Follows } from './follows.ts';
 import type { Partition } from './partition.ts';
@@ -39,7 +40,7 @@ export async function persist<T>(options: PersistOptions<T>): Promise<T> {
       } catch (error) {
         if (!(error instanceof EngineUnavailable) || timers.now() >= untilMs) throw error;
       }
-      if (partition.isReady) await new Promise<void>((resolve) => timers.after(RETRY_MS, resolve));
+      if (partition.isReady) await pause(timers, RETRY_MS);
     }
   } catch (error) {
     if (error instanceof EngineUnavailable) meter.count('engineWaitsGivenUp');

@@ -1,6 +1,6 @@
 import { type HeaderField, keptField } from '../../outgoing/http2/hpack/header-field.ts';
 import type { SendUnowned } from '../../outgoing/request.ts';
-import { doubledMs } from '../../runtime/back-off.ts';
+import { doubledMs } from '../../runtime/time/back-off.ts';
 import { tokenRequestBody } from './assertion.ts';
 import type { ServiceAccount } from './service-account.ts';
 import { readTokenResult, type TokenFault } from './token-answer.ts';

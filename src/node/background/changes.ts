@@ -1,6 +1,8 @@
 import type { Certificate } from '../../runtime/certificate.ts';
 import { messageOf } from '../../runtime/error-code.ts';
 import type { Log } from '../../runtime/ports.ts';
+import { unrefTimers } from '../../runtime/system-timers.ts';
+import { every } from '../../runtime/time/every.ts';
 import { watchedInstance } from '../../watching/records.ts';
 import type { FromBackground } from '../link/messages.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
@@ -54,11 +56,11 @@ export async function allLoopsServeApps({
 /** Reports the number of push connections to the realtime loops. Runs as long as this thread. */
 export function reportPushConnections(push: PushPart, realtime: RealtimeClient): void {
   let reported = 0;
-  setInterval(() => {
+  every(unrefTimers, PUSH_CONNECTIONS_INTERVAL_MS, () => {
     const open = push.connections();
     if (open !== reported) realtime.postToAll({ type: 'push-connections', open });
     reported = open;
-  }, PUSH_CONNECTIONS_INTERVAL_MS).unref();
+  });
 }
 
 /** Sets the certificate of the push listener. If it cannot be used, that is logged, and the listener keeps its own. */

@@ -1,3 +1,5 @@
+import { unrefTimers } from '../../runtime/system-timers.ts';
+import { every } from '../../runtime/time/every.ts';
 import type { Readiness } from '../../transports/admin/readiness.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
 import type { PushPart } from './push/push.ts';
@@ -18,7 +20,7 @@ export class ReadinessReports {
 
   constructor(options: ReadinessReportsOptions) {
     this.options = options;
-    setInterval(() => this.report(), INTERVAL_MS).unref();
+    every(unrefTimers, INTERVAL_MS, () => this.report());
   }
 
   /** Reports now if it has changed. */

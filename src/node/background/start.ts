@@ -58,7 +58,7 @@ export async function startBackground(start: BackgroundStart, post: Post): Promi
   );
   readiness.tlsFilesFault = () => renewal.fault();
   serveAdmin({ ...open, monitoring });
-  if (realtime.count > 1) parts.use(new LoopWatch({ realtime, readiness, log }));
+  if (realtime.count > 1) parts.use(new LoopWatch({ ...open, timers: monotonicTimers }));
   const pushRules = parts.use(
     new PushRules({
       apps: apps.directory,

@@ -1,5 +1,7 @@
 import { type SharedUsage, Usage } from '../../channels/usage/usage.ts';
 import type { TableMeter } from '../../observability/meter.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
+import { every } from '../../runtime/time/every.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import { REALTIME_RECORDS } from '../../watching/limits.ts';
 import { LoopTaps } from '../../watching/loop-taps.ts';
@@ -58,6 +60,5 @@ export function startUsageReports(
     const unsaved = usage.unsaved();
     if (unsaved.length > 0) toBackground({ type: 'usage', usage: unsaved });
   };
-  const timer = setInterval(send, USAGE_INTERVAL_MS);
-  return { send, stop: () => clearInterval(timer) };
+  return { send, stop: every(monotonicTimers, USAGE_INTERVAL_MS, send) };
 }

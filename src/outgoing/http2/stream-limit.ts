@@ -1,4 +1,4 @@
-import { doubledMs } from '../../runtime/back-off.ts';
+import { doubledMs } from '../../runtime/time/back-off.ts';
 
 /** Pause after a peer refused the only request in flight. It doubles each time. */
 const PAUSE_MS = 100;

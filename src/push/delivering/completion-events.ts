@@ -1,5 +1,6 @@
 import { messageOf } from '../../runtime/error-code.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import { Poller } from '../../runtime/time/poller.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
 import {
   COMPLETION_GRACE_MS,
@@ -54,12 +55,13 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
   private readonly sending = new Set<number>();
   private isFirstPoll = true;
   private isStopped = false;
-  private cancelPoll: () => void;
+  private readonly polling: Poller;
   private onIdle: (() => void) | undefined;
 
   constructor(options: CompletionEventsOptions) {
     this.options = options;
-    this.cancelPoll = options.timers.after(0, () => void this.poll());
+    this.polling = new Poller(options.timers, () => this.poll());
+    this.polling.wakeLater(0);
   }
 
   started(publish: PublishUnderWay): void {
@@ -75,7 +77,8 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
   /** Waits a moment for events that are being sent. The others stay pending for the next server. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.isStopped = true;
-    this.cancelPoll();
+    // What it awaits is being sent.
+    void this.polling.stop();
     if (this.sending.size === 0) return;
     await new Promise<void>((resolve) => {
       const cancel = this.options.timers.after(CLOSE_MS, resolve);
@@ -150,9 +153,8 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
   }
 
   /** Sends pending events that other servers should have sent. */
-  private async poll(): Promise<void> {
+  private async poll(): Promise<number> {
     const { pending, isAlone, timers, storeFailed } = this.options;
-    let afterMs = POLL_MS;
     try {
       const nowMs = timers.now();
       // At the start of the only server, no other one is about to send them.
@@ -162,12 +164,12 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
       await Promise.all(
         events.map(({ publish, finishedAtMs }) => this.complete(publish, finishedAtMs)),
       );
-      if (events.length === SENT_AT_ONCE) afterMs = 0;
-      else this.isFirstPoll = false;
+      if (events.length === SENT_AT_ONCE) return 0;
+      this.isFirstPoll = false;
     } catch (error) {
       // While stopping, the store may already be closed.
       if (!this.isStopped) storeFailed(error);
     }
-    if (!this.isStopped) this.cancelPoll = timers.after(afterMs, () => void this.poll());
+    return POLL_MS;
   }
 }

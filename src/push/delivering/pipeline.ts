@@ -1,3 +1,6 @@
+import { every } from '../../runtime/time/every.ts';
+import { pause } from '../../runtime/time/pause.ts';
+import { Poller } from '../../runtime/time/poller.ts';
 import type { DeliveryBacklog } from '../model/delivery.ts';
 import type { Platform } from '../model/device.ts';
 import { Backlog } from './backlog/backlog.ts';
@@ -17,7 +20,6 @@ import {
 import type { LeftOutReason, Outcomes } from './outcome-counts.ts';
 import { Planner } from './planning/planner.ts';
 import { PlanningPace } from './planning/planning-pace.ts';
-import { Poller } from './poller.ts';
 import type { CircuitEvent, OpenCircuit, PipelinePorts } from './ports.ts';
 import { RetryRecovery } from './retry-recovery.ts';
 import type { LastOutcomes } from './routes/dispatcher.ts';
@@ -60,7 +62,7 @@ export class Pipeline {
   private readonly claiming: Poller;
   private readonly recovering: Poller;
   private readonly pollers: readonly Poller[];
-  private cancelCheck: () => void;
+  private readonly cancelCheck: () => void;
   private checkedAtMs: number;
   /** Whether there may be more to claim once there is room. */
   private mayHaveMore = true;
@@ -109,7 +111,7 @@ export class Pipeline {
       poll(() => this.lookForRoom()),
     ];
     this.checkedAtMs = timers.now();
-    this.cancelCheck = timers.after(CHECK_MS, () => this.check());
+    this.cancelCheck = every(timers, CHECK_MS, () => this.check());
     for (const poller of this.pollers) poller.wake();
   }
 
@@ -262,7 +264,6 @@ export class Pipeline {
   private check(): void {
     const { timers } = this.ports;
     const nowMs = timers.now();
-    this.cancelCheck = timers.after(CHECK_MS, () => this.check());
     if (nowMs < this.checkedAtMs) void this.clockSetBack(nowMs, this.checkedAtMs + CHECK_MS);
     for (const event of this.deliverer.check()) this.circuitChanged(event);
     this.checkedAtMs = nowMs;
@@ -296,17 +297,11 @@ export class Pipeline {
     await this.deliverer.stop();
     this.access.giveUp();
     // A store that gives no answer must not prevent the stop.
-    await Promise.race([Promise.all(others), after(timers, this.limits.storeStopMs)]);
+    await Promise.race([Promise.all(others), pause(timers, this.limits.storeStopMs)]);
     try {
       await this.access.ask(() => store.release('own'));
     } catch {
       // Reported by `access`. The claims expire by themselves.
     }
   }
-}
-
-function after(timers: PipelinePorts['timers'], ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    timers.after(ms, resolve);
-  });
 }

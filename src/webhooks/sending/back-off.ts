@@ -1,4 +1,4 @@
-import { doubledMs } from '../../runtime/back-off.ts';
+import { doubledMs } from '../../runtime/time/back-off.ts';
 import { PUSH_RETRY_PAUSES_MS, RETRY_MS, RETRY_PAUSE_MAX_MS } from '../limits.ts';
 import type { OutboxKind } from '../outbox.ts';
 

@@ -1,6 +1,7 @@
 import { messageOf } from '../../runtime/error-code.ts';
 import type { LogThrottle } from '../../runtime/logging/log-throttle.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import { Poller } from '../../runtime/time/poller.ts';
 import { CLAIM_MS, CLOSE_MS, STORE_PAUSE_MS } from '../limits.ts';
 import type { AttemptOutcome, ClaimedRequest, Outbox, OutboxKind, Settlement } from '../outbox.ts';
 import { type AttemptContext, attemptOnce } from './attempt.ts';
@@ -39,40 +40,20 @@ export class Sender {
   private readonly ending = new AbortController();
   private readonly inFlight = new Set<Promise<void>>();
   private ended = false;
-  private isRunning = false;
-  private lastRun: Promise<void> = Promise.resolve();
-  private runAgain = false;
+  private readonly poller: Poller;
   /** A claim without an answer yet. If it is still here after an error, the store may have claimed these. */
   private unansweredClaim:
     | { readonly endpoints: readonly string[]; readonly untilMs: number }
     | undefined;
-  private cancelTimer: (() => void) | undefined;
 
   constructor(options: SenderOptions) {
     this.options = options;
+    this.poller = new Poller(options.timers, () => this.run());
   }
 
   /** Sends all requests that may be sent now, and sets a timer for later ones. Never throws. */
   poll(): void {
-    this.runAgain = true;
-    if (this.isRunning || this.ended) return;
-    this.isRunning = true;
-    this.lastRun = this.run()
-      .catch((error: unknown) => {
-        const { log, throttle } = this.options;
-        const why = messageOf(error);
-        throttle.run('claim', (throttled) =>
-          log.error('Cannot read webhooks from the store', { why, ...throttled }),
-        );
-        this.runAgain = false;
-        return STORE_PAUSE_MS;
-      })
-      .then((pauseMs) => {
-        this.isRunning = false;
-        // `poll` may have been called after the last look.
-        if (this.runAgain) this.poll();
-        else this.setTimer(pauseMs);
-      });
+    this.poller.wake();
   }
 
   /**
@@ -81,10 +62,9 @@ export class Sender {
    */
   async end(): Promise<void> {
     this.ended = true;
-    this.cancelTimer?.();
     const cancel = this.options.timers.after(CLOSE_MS, () => this.ending.abort());
     // A claim under way is released as well.
-    await this.lastRun;
+    await this.poller.stop();
     // If the store is still unavailable, the claim expires.
     await this.releaseUnansweredClaim().catch(() => undefined);
     const { queues, timers } = this.options;
@@ -95,24 +75,35 @@ export class Sender {
 
   /** Returns the milliseconds until more is due; infinity if nothing is known of. */
   private async run(): Promise<number> {
-    const { outbox, writer, queues, timers, timeoutMs } = this.options;
-    while (this.runAgain && !this.ended) {
-      this.runAgain = false;
+    const { writer, queues, timers, log, throttle } = this.options;
+    try {
       this.startAll();
-      if (!writer.isFailing) await this.releaseUnansweredClaim();
-      const wanted = writer.isFailing ? [] : queues.wanted(timers.now());
-      if (wanted.length === 0) continue;
-      for (const [kind, ofKind] of Map.groupBy(wanted, ({ endpoint }) => kindOf(endpoint))) {
-        const nowMs = timers.now();
-        const untilMs = nowMs + timeoutMs[kind] + CLAIM_MS;
-        this.unansweredClaim = { endpoints: ofKind.map(({ endpoint }) => endpoint), untilMs };
-        const claims = await outbox.claim({ wanted: ofKind, nowMs, untilMs });
-        this.unansweredClaim = undefined;
-        for (const claim of claims) queues.addClaimed(claim);
-      }
-      this.runAgain = true;
+      if (writer.isFailing) return STORE_PAUSE_MS;
+      await this.releaseUnansweredClaim();
+      if (await this.claim()) this.poller.wake();
+      return Math.max(0, queues.nextDueAtMs() - timers.now());
+    } catch (error) {
+      const why = messageOf(error);
+      throttle.run('claim', (throttled) =>
+        log.error('Cannot read webhooks from the store', { why, ...throttled }),
+      );
+      return STORE_PAUSE_MS;
     }
-    return writer.isFailing ? STORE_PAUSE_MS : queues.nextDueAtMs() - timers.now();
+  }
+
+  /** Claims what may be sent now. Returns whether there was anything to claim. */
+  private async claim(): Promise<boolean> {
+    const { outbox, queues, timers, timeoutMs } = this.options;
+    const wanted = queues.wanted(timers.now());
+    for (const [kind, ofKind] of Map.groupBy(wanted, ({ endpoint }) => kindOf(endpoint))) {
+      const nowMs = timers.now();
+      const untilMs = nowMs + timeoutMs[kind] + CLAIM_MS;
+      this.unansweredClaim = { endpoints: ofKind.map(({ endpoint }) => endpoint), untilMs };
+      const claims = await outbox.claim({ wanted: ofKind, nowMs, untilMs });
+      this.unansweredClaim = undefined;
+      for (const claim of claims) queues.addClaimed(claim);
+    }
+    return wanted.length > 0;
   }
 
   private async releaseUnansweredClaim(): Promise<void> {
@@ -122,13 +113,6 @@ export class Sender {
       this.unansweredClaim.untilMs,
     );
     this.unansweredClaim = undefined;
-  }
-
-  private setTimer(pauseMs: number): void {
-    this.cancelTimer?.();
-    this.cancelTimer = undefined;
-    if (this.ended || !Number.isFinite(pauseMs)) return;
-    this.cancelTimer = this.options.timers.after(Math.max(0, pauseMs), () => this.poll());
   }
 
   private startAll(): void {

@@ -1,5 +1,5 @@
-import { doubledMs } from '../../../runtime/back-off.ts';
 import type { Timers } from '../../../runtime/ports.ts';
+import { doubledMs } from '../../../runtime/time/back-off.ts';
 import type { RedisConnection } from './connection.ts';
 import { RedisAway } from './reply.ts';
 

@@ -1,4 +1,6 @@
 import { messageOf } from '../../../runtime/error-code.ts';
+import { every } from '../../../runtime/time/every.ts';
+import { Poller } from '../../../runtime/time/poller.ts';
 import type { EngineMeter } from '../../engine-meter.ts';
 import type { Endpoint } from './address.ts';
 import { Commands } from './commands.ts';
@@ -79,7 +81,8 @@ export class RedisServer implements AsyncDisposable {
   private readonly commandsConnection: KeptConnection;
   private readonly subscriptionsConnection: KeptConnection;
   private stopTicks: (() => void) | undefined;
-  private stopPoll: (() => void) | undefined;
+  /** Asks the sentinels who the primary is. */
+  private readonly polling: Poller;
   private primary: Endpoint | undefined;
   private commandsGoTo = '';
   private areCommandsUp = false;
@@ -97,6 +100,7 @@ export class RedisServer implements AsyncDisposable {
     const { deadlineMs = DEADLINE_MS, silenceMs = SILENCE_MS } = options;
     this.options = options;
     this.connector = new Connector(options);
+    this.polling = new Poller(timers, () => this.poll());
     this.awaySince = { sinceMs: timers.now(), why: 'not connected yet', isRefused: false };
     this.commands = new Commands({
       timers,
@@ -156,7 +160,7 @@ export class RedisServer implements AsyncDisposable {
   async close(): Promise<void> {
     this.isClosed = true;
     this.stopTicks?.();
-    this.stopPoll?.();
+    void this.polling.stop();
     this.subscriptionsConnection.close();
     this.commandsConnection.close();
     this.subscriptions.close();
@@ -225,17 +229,14 @@ export class RedisServer implements AsyncDisposable {
   private start(): void {
     void this.commandsConnection.start();
     void this.subscriptionsConnection.start();
-    this.tickLater();
-    if (this.connector.hasSentinels) this.pollLater();
+    const { timers, silenceMs = SILENCE_MS } = this.options;
+    this.stopTicks = every(timers, silenceMs / TICKS, () => this.tick());
+    if (this.connector.hasSentinels) this.polling.wakeLater(SENTINEL_POLL_MS);
   }
 
-  private tickLater(): void {
-    const { timers, silenceMs = SILENCE_MS } = this.options;
-    this.stopTicks = timers.after(silenceMs / TICKS, () => {
-      this.subscriptions.tick();
-      if (this.awaySince?.isRefused === true) this.tryAgain();
-      this.tickLater();
-    });
+  private tick(): void {
+    this.subscriptions.tick();
+    if (this.awaySince?.isRefused === true) this.tryAgain();
   }
 
   private lost(kind: 'commands' | 'subscriptions', why: string): void {
@@ -346,18 +347,14 @@ export class RedisServer implements AsyncDisposable {
     return nameOf(this.primary ?? this.connector.firstEndpoint);
   }
 
-  private pollLater(): void {
-    this.stopPoll = this.options.timers.after(SENTINEL_POLL_MS, () => void this.poll());
-  }
-
   /** Follows a failover. If no sentinel answers, the connections stay. */
-  private async poll(): Promise<void> {
+  private async poll(): Promise<number> {
     const primary = await this.connector.findPrimary().catch(() => undefined);
-    if (this.isClosed) return;
-    if (primary !== undefined && this.areCommandsUp && !isSame(primary, this.primary)) {
+    const isOther = primary !== undefined && !isSame(primary, this.primary);
+    if (isOther && this.areCommandsUp && !this.isClosed) {
       this.commandsConnection.replace(`the primary is now ${nameOf(primary)}`);
     }
-    this.pollLater();
+    return SENTINEL_POLL_MS;
   }
 }
 

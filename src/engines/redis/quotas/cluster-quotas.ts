@@ -3,6 +3,7 @@ import { EngineUnavailable } from '../../../channels/engine-failure.ts';
 import type { ConnectionQuota } from '../../../channels/ports.ts';
 import type { SharedUsage } from '../../../channels/usage/usage.ts';
 import type { Timers } from '../../../runtime/ports.ts';
+import { every } from '../../../runtime/time/every.ts';
 import { partitionOf } from '../../partition.ts';
 import type { Reply } from '../link/reply.ts';
 import type { Script } from '../link/script.ts';
@@ -71,7 +72,7 @@ export class ClusterQuotas implements ConnectionQuota {
     this.partitions = parts.partitions;
     this.connections = this.partitions.map((partition) => new AppConnections(partition));
     this.clusterUsage.start(parts);
-    this.shareLater();
+    this.stopSharing = every(this.options.timers, SHARE_MS, () => void this.share());
   }
 
   /** Shares the remaining usage, for the last time. */
@@ -143,13 +144,6 @@ export class ClusterQuotas implements ConnectionQuota {
       for (const [appId, open] of connections) sums.set(appId, (sums.get(appId) ?? 0) + open);
     }
     return [...sums];
-  }
-
-  private shareLater(): void {
-    this.stopSharing = this.options.timers.after(SHARE_MS, () => {
-      this.shareLater();
-      void this.share();
-    });
   }
 
   private async servers(): Promise<readonly ServerConnections[]> {

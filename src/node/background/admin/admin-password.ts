@@ -9,6 +9,7 @@ import {
 import type { Config } from '../../../config/schema.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
 import type { Log, Timers } from '../../../runtime/ports.ts';
+import { every } from '../../../runtime/time/every.ts';
 import type { AdminPasswordSource } from '../../link/messages.ts';
 import { StartFailed } from '../../start-failed.ts';
 
@@ -53,7 +54,7 @@ export class AdminPassword implements Disposable {
       if (!(error instanceof PasswordFileFault)) throw error;
       throw new StartFailed({ exitCode: 1, message: error.message }, { cause: error });
     }
-    opened.watch();
+    opened.cancel = every(opened.timers, POLL_INTERVAL_MS, () => opened.poll());
     return opened;
   }
 
@@ -77,13 +78,6 @@ export class AdminPassword implements Disposable {
         why: messageOf(error),
       });
     }
-  }
-
-  private watch(): void {
-    this.cancel = this.timers.after(POLL_INTERVAL_MS, () => {
-      this.poll();
-      this.watch();
-    });
   }
 
   private poll(): void {

@@ -1,18 +1,10 @@
-import { afterEach, expect, it, jest } from 'bun:test';
+import { expect, it } from 'bun:test';
+import { FakeTime } from '../../../../testing/fake-time.ts';
 import { Readiness } from '../../../transports/admin/readiness.ts';
 import { LoopWatch } from './loop-watch.ts';
 
-afterEach(() => {
-  jest.useRealTimers();
-});
-
-async function pass(ms: number): Promise<void> {
-  jest.advanceTimersByTime(ms);
-  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
-}
-
 it('makes a server not ready while one of its realtime loops does not answer', async () => {
-  jest.useFakeTimers();
+  const time = new FakeTime();
   const readiness = new Readiness();
   readiness.setRealtime('listening');
   const logged: string[] = [];
@@ -25,18 +17,19 @@ it('makes a server not ready while one of its realtime loops does not answer', a
   using _watch = new LoopWatch({
     realtime: { count: 3, ask },
     readiness,
+    timers: time,
     log: { debug: log, info: log, warn: log, error: log },
   });
-  await pass(1000);
+  await time.advance(1000);
   expect(readiness.reasons()).toEqual([]);
 
   silent.add(2);
-  await pass(1000);
-  await pass(1000);
+  await time.advance(1000);
+  await time.advance(1000);
   expect(readiness.reasons()).toEqual(['realtime-2: does not answer']);
 
   silent.clear();
-  await pass(1000);
+  await time.advance(1000);
   expect(readiness.reasons()).toEqual([]);
   expect(logged).toEqual(['Realtime loop does not answer', 'Realtime loop answers again']);
 });

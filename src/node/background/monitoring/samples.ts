@@ -2,6 +2,7 @@ import type { MetricValues } from '../../../observability/meter.ts';
 import type { MetricId } from '../../../observability/metrics-table.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
 import type { Timers } from '../../../runtime/ports.ts';
+import { Poller } from '../../../runtime/time/poller.ts';
 import { STEP_MS } from './figures-ring.ts';
 
 /** How long samples are kept: the longest period that a rule examines. */
@@ -37,16 +38,16 @@ export class Samples implements Disposable {
   private readonly kept: Sample[] = [];
   private latest: Sample | undefined;
   private measuring: Promise<Sample> | undefined;
-  private cancel: (() => void) | undefined;
+  private readonly steps: Poller;
   private hasEnded = false;
 
   constructor(options: SamplesOptions) {
     this.options = options;
+    this.steps = new Poller(options.timers, () => this.step());
   }
 
   start(): void {
-    void this.measure();
-    this.schedule();
+    this.steps.wake();
   }
 
   /** Returns a sample that is at most this old. Concurrent callers share one. */
@@ -89,16 +90,13 @@ export class Samples implements Disposable {
 
   [Symbol.dispose](): void {
     this.hasEnded = true;
-    this.cancel?.();
+    void this.steps.stop();
   }
 
-  private schedule(): void {
-    if (this.hasEnded) return;
-    const { timers } = this.options;
-    this.cancel = timers.after(STEP_MS - (timers.now() % STEP_MS), () => {
-      void this.measure();
-      this.schedule();
-    });
+  /** Returns how long this step of the clock still takes. */
+  private async step(): Promise<number> {
+    await this.measure();
+    return STEP_MS - (this.options.timers.now() % STEP_MS);
   }
 
   private measure(): Promise<Sample> {

@@ -1,4 +1,5 @@
-import type { Clock } from '../../../runtime/ports.ts';
+import type { Clock, Timers } from '../../../runtime/ports.ts';
+import { Poller } from '../../../runtime/time/poller.ts';
 
 /** The pause between two pieces, so that requests of clients get their turn. */
 const PIECE_PAUSE_MS = 5;
@@ -13,40 +14,20 @@ export interface GarbageLoopOptions {
   readonly storeFailed: (error: unknown) => void;
   /** The clock by which stored rows become too old. */
   readonly clock: Clock;
+  readonly timers: Timers;
 }
 
-/** Deletes unreachable rows, piece by piece, for as long as the server runs. */
-export class GarbageLoop implements AsyncDisposable {
-  private readonly options: GarbageLoopOptions;
-  private timer: NodeJS.Timeout | undefined;
-  private collecting: Promise<void> = Promise.resolve();
-  private ended = false;
-
-  constructor(options: GarbageLoopOptions) {
-    this.options = options;
-    this.schedule(IDLE_PAUSE_MS);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.ended = true;
-    clearTimeout(this.timer);
-    await this.collecting;
-  }
-
-  private schedule(delayMs: number): void {
-    if (this.ended) return;
-    this.timer = setTimeout(() => {
-      this.collecting = this.collect();
-    }, delayMs);
-  }
-
-  private async collect(): Promise<void> {
-    const { collectSome, storeFailed, clock } = this.options;
+/** Deletes unreachable rows, piece by piece, until the poller is stopped. */
+export function startGarbageLoop(options: GarbageLoopOptions): Poller {
+  const { collectSome, storeFailed, clock, timers } = options;
+  const poller = new Poller(timers, async () => {
     try {
-      this.schedule((await collectSome(clock.now())) ? PIECE_PAUSE_MS : IDLE_PAUSE_MS);
+      return (await collectSome(clock.now())) ? PIECE_PAUSE_MS : IDLE_PAUSE_MS;
     } catch (error) {
       storeFailed(error);
-      this.schedule(IDLE_PAUSE_MS);
+      return IDLE_PAUSE_MS;
     }
-  }
+  });
+  poller.wakeLater(IDLE_PAUSE_MS);
+  return poller;
 }

@@ -10,9 +10,9 @@ import type { PushTaps } from '../../../push/watching/push-tap.ts';
 import type { Certificate } from '../../../runtime/certificate.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
 import { RateLimitedLog } from '../../../runtime/logging/rate-limited-log.ts';
-import { PatientClock } from '../../../runtime/patient-clock.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../../runtime/system-timers.ts';
+import { PatientClock } from '../../../runtime/time/patient-clock.ts';
 import type { Database } from '../../../stores/database/database.ts';
 import { isStatementFault } from '../../../stores/database/faults.ts';
 import { StoredBacklog } from '../../../stores/push/backlog/backlog-store.ts';
@@ -36,7 +36,7 @@ import type { RealtimeClient } from '../../link/realtime-client.ts';
 import type { MemoryPlan } from '../../memory/shares.ts';
 import type { StoreHealth } from '../store/store-health.ts';
 import { openPushDelivery, type PushDelivery } from './delivery.ts';
-import { GarbageLoop } from './garbage-loop.ts';
+import { startGarbageLoop } from './garbage-loop.ts';
 import { LivePushes } from './live-pushes.ts';
 import { openListener, serveApi, settingsOf } from './push-api.ts';
 
@@ -118,13 +118,13 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   };
   const delivery: PushDelivery = parts.use(openDelivery(options, shared));
   const garbage = new GarbageCollector(database);
-  parts.use(
-    new GarbageLoop({
-      collectSome: (nowMs) => garbage.collectSome(nowMs),
-      storeFailed,
-      clock: new PatientClock({ system: systemTimers, monotonic: monotonicTimers }),
-    }),
-  );
+  const collecting = startGarbageLoop({
+    collectSome: (nowMs) => garbage.collectSome(nowMs),
+    storeFailed,
+    clock: new PatientClock({ system: systemTimers, monotonic: monotonicTimers }),
+    timers: monotonicTimers,
+  });
+  parts.defer(() => collecting.stop());
   const checks = new ListenerHealth();
   const listener = parts.use(await openListener({ ...options, checks }));
   let settings = settingsOf(config, listener);

@@ -1,5 +1,6 @@
 import { SQL } from 'bun';
 import type { Log, Timers } from '../../../runtime/ports.ts';
+import { Poller } from '../../../runtime/time/poller.ts';
 import type { Database } from '../../../stores/database/database.ts';
 import { isDamage, plainFault } from '../../../stores/database/faults.ts';
 import type { StoreLock } from '../../../stores/database/store-lock.ts';
@@ -21,14 +22,13 @@ export interface StoreHealthOptions {
  */
 export class StoreHealth implements AsyncDisposable {
   private readonly options: StoreHealthOptions;
-  private cancel: (() => void) | undefined;
-  private checking: Promise<void> = Promise.resolve();
-  private ended = false;
+  private readonly checking: Poller;
   /** The error that revealed damage. A damaged store stays damaged until it is restored. */
   private damage: unknown;
 
   constructor(options: StoreHealthOptions) {
     this.options = options;
+    this.checking = new Poller(options.timers, () => this.check());
   }
 
   /**
@@ -51,23 +51,19 @@ export class StoreHealth implements AsyncDisposable {
 
   /** Starts the checks. */
   watch(): void {
-    if (this.ended) return;
-    this.cancel = this.options.timers.after(CHECK_INTERVAL_MS, () => {
-      this.checking = this.check().then(() => this.watch());
-    });
+    this.checking.wakeLater(CHECK_INTERVAL_MS);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.ended = true;
-    this.cancel?.();
-    await this.checking;
+    await this.checking.stop();
   }
 
-  private async check(): Promise<void> {
+  private async check(): Promise<number> {
     const fault = await this.findFault();
     this.report('store', fault);
     // During a fault the push API answers 503 without trying, so it cannot notice the end itself.
     if (fault === undefined) this.report('push', undefined);
+    return CHECK_INTERVAL_MS;
   }
 
   private async findFault(): Promise<unknown> {

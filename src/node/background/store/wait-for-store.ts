@@ -1,4 +1,5 @@
 import type { Log, Timers } from '../../../runtime/ports.ts';
+import { pause } from '../../../runtime/time/pause.ts';
 import { StoreAway } from '../../../stores/database/faults.ts';
 
 /** How long a start waits for a database that cannot be used yet: as long as for Redis. */
@@ -30,6 +31,6 @@ export async function waitForStore<Store>(
       if (!logged.has(why)) log.warn('The store cannot be used yet', { why });
       logged.add(why);
     }
-    await new Promise<void>((resolve) => timers.after(RETRY_MS, resolve));
+    await pause(timers, RETRY_MS);
   }
 }

@@ -1,8 +1,9 @@
 import type { HourUsage } from '../../../admin/admin.ts';
 import type { DayUsage } from '../../../channels/usage/usage.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
-import { PatientClock } from '../../../runtime/patient-clock.ts';
 import type { Clock, Log, Timers } from '../../../runtime/ports.ts';
+import { every } from '../../../runtime/time/every.ts';
+import { PatientClock } from '../../../runtime/time/patient-clock.ts';
 import type {
   HourSamples,
   HourSum,
@@ -63,8 +64,9 @@ export class HourlyUsage implements AsyncDisposable {
 
   /** Starts counting connections. The realtime loops must be able to answer. */
   start(): void {
-    this.repeat(SAMPLE_MS, () => void this.count());
-    this.repeat(WRITE_MS, () => void this.write());
+    const { timers } = this.options;
+    this.cancel.push(every(timers, SAMPLE_MS, () => void this.count()));
+    this.cancel.push(every(timers, WRITE_MS, () => void this.write()));
     void this.count();
   }
 
@@ -110,17 +112,6 @@ export class HourlyUsage implements AsyncDisposable {
     for (const cancel of this.cancel) cancel();
     await this.writing;
     await this.write();
-  }
-
-  private repeat(everyMs: number, run: () => void): void {
-    const place = this.cancel.length;
-    const again = () => {
-      this.cancel[place] = this.options.timers.after(everyMs, () => {
-        again();
-        run();
-      });
-    };
-    again();
   }
 
   private async count(): Promise<void> {

@@ -33,7 +33,14 @@ export interface UsagePart extends AsyncDisposable {
 export function openUsage({ database, health, realtime, log }: OpenUsageOptions): UsagePart {
   const parts = new AsyncDisposableStack();
   const store = new UsageStore(database);
-  const daily = parts.use(new UsageWriter({ store, log, storeState: health.reporter('usage') }));
+  const daily = parts.use(
+    new UsageWriter({
+      store,
+      timers: monotonicTimers,
+      log,
+      storeState: health.reporter('usage'),
+    }),
+  );
   const hourly = parts.use(
     new HourlyUsage({
       store: new HourUsageStore(database),

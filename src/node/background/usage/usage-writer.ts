@@ -1,12 +1,14 @@
 import type { DayUsage } from '../../../channels/usage/usage.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
-import type { Log } from '../../../runtime/ports.ts';
+import type { Log, Timers } from '../../../runtime/ports.ts';
+import { Poller } from '../../../runtime/time/poller.ts';
 import type { UsageStore } from '../../../stores/tenants/usage-store.ts';
 
 const RETRY_MS = 1000;
 
 export interface UsageWriterOptions {
   readonly store: Pick<UsageStore, 'add' | 'ofDay'>;
+  readonly timers: Timers;
   readonly log: Log;
   /** Called with the result of each write: `undefined`, or the error. Returns whether the state has changed. */
   readonly storeState: (error: unknown) => boolean;
@@ -20,12 +22,12 @@ export class UsageWriter implements AsyncDisposable {
   private readonly options: UsageWriterOptions;
   /** By day and app. */
   private waiting = new Map<string, DayUsage>();
-  private writing: Promise<void> | undefined;
-  private retry: NodeJS.Timeout | undefined;
-  private ended = false;
+  private readonly writing: Poller;
+  private isFailing = false;
 
   constructor(options: UsageWriterOptions) {
     this.options = options;
+    this.writing = new Poller(options.timers, () => this.write());
   }
 
   today(): Promise<readonly DayUsage[]> {
@@ -34,7 +36,7 @@ export class UsageWriter implements AsyncDisposable {
 
   keep(usage: readonly DayUsage[]): void {
     for (const one of usage) this.add(one);
-    if (this.retry === undefined) this.writing ??= this.write();
+    if (!this.isFailing) this.writing.wake();
   }
 
   /** Forgets what was not written yet of deleted apps. */
@@ -45,10 +47,8 @@ export class UsageWriter implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.ended = true;
-    await this.writing;
-    clearTimeout(this.retry);
-    if (this.waiting.size > 0) await this.write();
+    await this.writing.stop();
+    await this.write();
   }
 
   private add(usage: DayUsage): void {
@@ -61,27 +61,24 @@ export class UsageWriter implements AsyncDisposable {
     });
   }
 
-  private async write(): Promise<void> {
+  /** Writes what waits. After a failure it is written again later, and not when more comes. */
+  private async write(): Promise<number> {
     const { store, log, storeState } = this.options;
+    if (this.waiting.size === 0) return Number.POSITIVE_INFINITY;
     const taken = [...this.waiting.values()];
     this.waiting = new Map();
     try {
       await store.add(taken);
       storeState(undefined);
+      this.isFailing = false;
+      return Number.POSITIVE_INFINITY;
     } catch (error) {
       // Logged once rather than for each attempt.
       for (const one of taken) this.add(one);
       const why = messageOf(error);
       if (storeState(error)) log.error('Usage cannot be written to the store', { why });
-      if (!this.ended) this.retry = setTimeout(() => this.writeAgain(), RETRY_MS);
+      this.isFailing = true;
+      return RETRY_MS;
     }
-    // Usage that arrived meanwhile must be written now: the next call of `keep` may be hours away.
-    const more = this.waiting.size > 0 && this.retry === undefined && !this.ended;
-    this.writing = more ? this.write() : undefined;
-  }
-
-  private writeAgain(): void {
-    this.retry = undefined;
-    this.writing = this.write();
   }
 }

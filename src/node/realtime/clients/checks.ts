@@ -1,3 +1,5 @@
+import { monotonicTimers } from '../../../runtime/system-timers.ts';
+import { every } from '../../../runtime/time/every.ts';
 import type { BodyIntake } from '../../../transports/body-intake.ts';
 import type { Clients } from '../../../transports/clients/clients.ts';
 import type { SlowConsumers } from '../../../transports/clients/frames/slow-consumers.ts';
@@ -26,7 +28,7 @@ export function startChecks(options: ChecksOptions): () => void {
   const { slowConsumers, listeners, clients, bodies, unread, fallback } = options;
   const homes = fallback.cluster ?? fallback.links;
   let checked = 0;
-  const timer = setInterval(() => {
+  return every(monotonicTimers, CHECK_INTERVAL_MS, () => {
     slowConsumers.sampleAgain();
     listeners.forgetEmpty();
     clients.checkPart(CHECK_PARTS);
@@ -36,6 +38,5 @@ export function startChecks(options: ChecksOptions): () => void {
     fallback.sessions.check();
     homes.check();
     unread.check();
-  }, CHECK_INTERVAL_MS);
-  return () => clearInterval(timer);
+  });
 }

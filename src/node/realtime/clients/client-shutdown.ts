@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { withTimeout } from '../../../runtime/system-timers.ts';
+import { monotonicTimers, withTimeout } from '../../../runtime/system-timers.ts';
+import { every } from '../../../runtime/time/every.ts';
+import { pause } from '../../../runtime/time/pause.ts';
 import { DRAIN_STEP_MS, drain } from '../../../transports/clients/closing/drain.ts';
 import { endWith } from '../../../transports/clients/closing/end.ts';
 import type { Connections } from '../../../transports/clients/connections.ts';
@@ -33,7 +35,7 @@ export interface ClientShutdownOptions {
 /** Ends the connections of a loop, and its listening. */
 export class ClientShutdown {
   private readonly options: ClientShutdownOptions;
-  private newcomersTimer: NodeJS.Timeout | undefined;
+  private stopSpreading: (() => void) | undefined;
 
   constructor(options: ClientShutdownOptions) {
     this.options = options;
@@ -57,12 +59,13 @@ export class ClientShutdown {
       elsewhere && drain(elsewhere, closingMs, (outlet) => endVisit(outlet, 'server-stopping')),
     ]);
     // The clients of some sessions learn of it by their next polls.
-    while (sessions.closing > 0 && performance.now() < untilMs) await Bun.sleep(POLL_MS);
+    while (sessions.closing > 0 && performance.now() < untilMs)
+      await pause(monotonicTimers, POLL_MS);
   }
 
   /** Answers the requests in progress, then closes the port and the remaining connections. */
   async stopListening(): Promise<void> {
-    clearInterval(this.newcomersTimer);
+    this.stopSpreading?.();
     const { transports, stopChecks } = this.options;
     const { fallback, sockets, listeners } = transports;
     stopChecks();
@@ -112,9 +115,9 @@ export class ClientShutdown {
   private spreadNewcomers(): void {
     const { newcomers } = this.options.transports.sockets;
     const endMs = performance.now() + this.options.drainSeconds * 1000;
-    this.newcomersTimer = setInterval(() => {
+    this.stopSpreading = every(monotonicTimers, DRAIN_STEP_MS, () => {
       const stepsLeft = Math.max(1, (endMs - performance.now()) / DRAIN_STEP_MS);
       newcomers.end(Math.ceil(newcomers.size / stepsLeft));
-    }, DRAIN_STEP_MS);
+    });
   }
 }

@@ -2,6 +2,7 @@ import type { TableMeter } from '../../../observability/meter.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import type { SocketMarks } from '../../../runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
+import { every } from '../../../runtime/time/every.ts';
 import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
 import { FileGuard } from '../../file-guard.ts';
 import { IdleSockets } from '../../idle-sockets/idle-sockets.ts';
@@ -70,17 +71,17 @@ export function openFileChecks({
       clock: monotonicTimers,
     });
   let pushConnections = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let stopChecks: (() => void) | undefined;
   return {
     start() {
-      timer = setInterval(() => {
+      stopChecks = every(monotonicTimers, INTERVAL_MS, () => {
         if (openFiles === undefined) return;
         const { limit } = openFiles;
         const ending = idle?.check(countOpenFiles(limit) - pushConnections, limit) ?? 0;
         guard?.check(pushConnections + ending);
-      }, INTERVAL_MS);
+      });
     },
-    stop: () => clearInterval(timer),
+    stop: () => stopChecks?.(),
     setPushConnections(open) {
       pushConnections = open;
     },

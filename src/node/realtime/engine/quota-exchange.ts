@@ -1,6 +1,8 @@
 import type { AppDirectory } from '../../../channels/ports.ts';
 import { UnsharedUsage } from '../../../channels/usage/unshared-usage.ts';
 import type { SharedUsage, Usage } from '../../../channels/usage/usage.ts';
+import { monotonicTimers } from '../../../runtime/system-timers.ts';
+import { every } from '../../../runtime/time/every.ts';
 import type { LoopLinks } from '../../link/loop-links.ts';
 import type { UsageMessage } from '../../link/messages.ts';
 
@@ -14,7 +16,7 @@ const INTERVAL_MS = 100;
 export class QuotaExchange {
   readonly usage: SharedUsage;
   private readonly links: LoopLinks;
-  private timer: NodeJS.Timeout | undefined;
+  private stopSharing: (() => void) | undefined;
 
   constructor(links: LoopLinks) {
     this.links = links;
@@ -27,11 +29,11 @@ export class QuotaExchange {
   }
 
   start(): void {
-    this.timer = setInterval(() => this.shareUsage(), INTERVAL_MS);
+    this.stopSharing = every(monotonicTimers, INTERVAL_MS, () => this.shareUsage());
   }
 
   stop(): void {
-    clearInterval(this.timer);
+    this.stopSharing?.();
   }
 
   /** Handles a message of another loop. */

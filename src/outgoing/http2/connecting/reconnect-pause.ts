@@ -1,4 +1,4 @@
-import { doubledMs } from '../../../runtime/back-off.ts';
+import { doubledMs } from '../../../runtime/time/back-off.ts';
 
 /** Pause between attempts to connect; it doubles with each failure. */
 const PAUSE_MS = 100;

@@ -1,4 +1,4 @@
-import { doubledMs } from '../../../runtime/back-off.ts';
+import { doubledMs } from '../../../runtime/time/back-off.ts';
 
 /** The bounds of a pause. Source: push protocol, §8.1 to §8.3. */
 export const BACK_OFF_MS_MIN = 1_000;

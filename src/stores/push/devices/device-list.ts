@@ -1,6 +1,8 @@
 import type { SQL } from 'bun';
 import type { DeviceId, DeviceMetadata, Platform } from '../../../push/model/device.ts';
 import type { DevicePause } from '../../../push/model/device-pause.ts';
+import { monotonicTimers } from '../../../runtime/system-timers.ts';
+import { pause } from '../../../runtime/time/pause.ts';
 import type { Database } from '../../database/database.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 import { StoredAudience } from './audience-source.ts';
@@ -131,7 +133,7 @@ export class DeviceList {
     for await (const piece of this.pieces(wanted)) {
       devices += await (wanted.isDryRun ? this.count(piece) : this.removePiece(piece));
       if (piece.isLastOfCall) return { devices, next: piece.upTo };
-      if (!wanted.isDryRun) await Bun.sleep(PAUSE_MS);
+      if (!wanted.isDryRun) await pause(monotonicTimers, PAUSE_MS);
     }
     return { devices, next: undefined };
   }

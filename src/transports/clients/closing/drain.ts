@@ -1,5 +1,6 @@
 import type { Timers } from '../../../runtime/ports.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
+import { pause } from '../../../runtime/time/pause.ts';
 
 /** Between two steps. Milliseconds. */
 export const DRAIN_STEP_MS = 100;
@@ -36,6 +37,6 @@ export async function drain<T>(
       end(connection);
     }
     if (connections.size === 0) return;
-    await new Promise<void>((resolve) => timers.after(DRAIN_STEP_MS, resolve));
+    await pause(timers, DRAIN_STEP_MS);
   }
 }

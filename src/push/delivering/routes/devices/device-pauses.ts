@@ -1,4 +1,4 @@
-import { doubledMs } from '../../../../runtime/back-off.ts';
+import { doubledMs } from '../../../../runtime/time/back-off.ts';
 import type { Recipient } from '../../../model/device.ts';
 import type { DevicePause, NewDevicePause } from '../../../model/device-pause.ts';
 import { PAUSED_INTERVAL_MS } from '../../../model/device-pause.ts';

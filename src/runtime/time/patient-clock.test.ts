@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import { FakeTime } from '../../testing/fake-time.ts';
+import { FakeTime } from '../../../testing/fake-time.ts';
 import { PatientClock } from './patient-clock.ts';
 
 const MINUTE_MS = 60_000;

@@ -43,6 +43,45 @@ describe('a poller', () => {
     expect(runs).toBe(2);
   });
 
+  it('runs at once if it is woken by its own run, and not before it is woken after an infinite pause', async () => {
+    const time = new FakeTime();
+    let runs = 0;
+    const poller: Poller = new Poller(time, async () => {
+      runs += 1;
+      if (runs === 1) poller.wake();
+      return Number.POSITIVE_INFINITY;
+    });
+    poller.wake();
+    await time.advance(1_000_000);
+    expect(runs).toBe(2);
+    poller.wake();
+    await time.advance(0);
+    expect(runs).toBe(3);
+  });
+
+  it('can be woken later, unless a run is planned or under way', async () => {
+    const time = new FakeTime();
+    let runs = 0;
+    const poller: Poller = new Poller(time, async () => {
+      runs += 1;
+      poller.wakeLater(1);
+      return 100;
+    });
+    poller.wakeLater(10);
+    poller.wakeLater(1);
+    await time.advance(9);
+    expect(runs).toBe(0);
+    await time.advance(1);
+    expect(runs).toBe(1);
+    poller.wakeLater(1);
+    await time.advance(99);
+    expect(runs).toBe(1);
+    await poller.stop();
+    poller.wakeLater(1);
+    await time.advance(1_000);
+    expect(runs).toBe(1);
+  });
+
   it('stops after the current run', async () => {
     const time = new FakeTime();
     const poller = new Poller(time, async () => {

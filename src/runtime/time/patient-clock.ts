@@ -1,4 +1,4 @@
-import type { Clock } from './ports.ts';
+import type { Clock } from '../ports.ts';
 
 /** The system's clock is believed at once if it is ahead by less than this. */
 const STEP_MS = 60_000;
