@@ -6,7 +6,7 @@ const START_MAX_MS = 120_000;
 
 /**
  * Starts something that all processes of a test run share, and returns its port. The first process starts it, in a folder of
- * that name in the folder of the run. `scripts/test.sh` makes that one, and afterwards ends what runs there. `undefined`
+ * that name in the folder of the run. `npm test` makes that one, and afterwards ends what runs there. `undefined`
  * without such a folder.
  */
 export async function oncePerRun(

@@ -1,7 +1,7 @@
 import { dirname, join, relative, resolve } from 'node:path';
 
 /**
- * Bundles the server into a folder: `main.js`, and one file for each worker. `scripts/test.sh` does it once for all servers
+ * Bundles the server into a folder: `main.js`, and one file for each worker. `npm test` does it once for all servers
  * of a run. Without it each of them reads and compiles 600 modules, which is a third of the CPU time of its start.
  */
 
