@@ -4,7 +4,7 @@ import { examineProxy, type ProxyFinding } from '../outgoing/proxy/examine.ts';
 import { Resolver } from '../outgoing/resolve.ts';
 import { SystemNames } from '../outgoing/system-names.ts';
 import { monotonicTimers } from '../runtime/system-timers.ts';
-import { forwardProxyOf } from './background/forward-proxy.ts';
+import { forwardProxyOf } from './background/outgoing.ts';
 
 /** Examines the proxy of a configuration the way a server uses it; `undefined` if there is none. */
 export function examineProxyOf(

@@ -1,25 +1,397 @@
 import type { Config } from '../../config/schema.ts';
+import type { LoopNotice } from '../../engines/redis/loop-bus.ts';
+import { LineRing } from '../../observability/line-ring.ts';
+import { TableMeter } from '../../observability/meter.ts';
+import { openLog } from '../../observability/open-log.ts';
+import { InstanceTaps } from '../../push/watching/push-tap.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
+import { messageOf } from '../../runtime/error-code.ts';
+import { monotonicTimers, systemTimers, unrefTimers } from '../../runtime/system-timers.ts';
+import { every } from '../../runtime/time/every.ts';
+import { Unreadable, UnreadableMessages } from '../../runtime/unreadable.ts';
+import { Readiness } from '../../transports/admin/readiness.ts';
+import { watchedInstance } from '../../watching/records.ts';
+import { loopName } from '../link/loop-name.ts';
 import type {
+  BackgroundToLoop,
+  FromBackground,
   ListenerAddress,
   LoopToBackground,
   RealtimeState,
   ToBackground,
 } from '../link/messages.ts';
-import type { TlsFiles } from '../tls-files.ts';
+import { RealtimeClient } from '../link/realtime-client.ts';
+import { serverName } from '../server-name.ts';
+import { readTlsFiles, type TlsFiles } from '../tls-files.ts';
+import { openAdmin } from './admin/admin.ts';
+import { serveAdmin } from './admin/serve-admin.ts';
+import { openCertificates } from './certificates.ts';
+import { HistoryFile } from './history-file.ts';
+import { LoopWatch } from './monitoring/loop-watch.ts';
+import { openMonitoring } from './monitoring/open-monitoring.ts';
+import { openForwardProxy, openResolver } from './outgoing.ts';
+import { openPush } from './push/push.ts';
+import { PushRules } from './push/rules.ts';
+import { ReadinessReports } from './readiness-reports.ts';
+import { openStore } from './store/open-store.ts';
+import { refusedChanges } from './store/refused-changes.ts';
+import { allLoopsServeApps, openTenants } from './tenants.ts';
+import { lowerPriority } from './thread-priority.ts';
+import { TlsRenewal } from './tls-renewal.ts';
+import { openUsage } from './usage/open-usage.ts';
+import { openWatching } from './watching.ts';
+import { openWebhooks } from './webhooks.ts';
 
-/** What the background loop is started with. */
-export type BackgroundStart = Extract<ToBackground, { type: 'start' }>;
+type BackgroundStart = Extract<ToBackground, { type: 'start' }>;
+type Post = (message: FromBackground) => void;
 
-/** The running background loop. */
-export interface Background {
-  /** Stores the state of the realtime loops, and the address that they listen on. */
-  setRealtimeState(state: RealtimeState, channels: ListenerAddress | undefined): void;
+/** The parts of the background loop. */
+type Parts = Awaited<ReturnType<typeof openParts>>;
+
+const PUSH_CONNECTIONS_INTERVAL_MS = 100;
+
+/**
+ * Starts the parts, from the first to the last; they stop in the opposite order. Each part gets the parts that it needs, so the
+ * compiler checks most of the order; the comments give the reasons for the rest. Throws what a part throws; the parts that
+ * have started are stopped.
+ */
+async function openParts(start: BackgroundStart, post: Post) {
+  const { config, memory, tlsFiles, loopPorts } = start;
+  await using stack = new AsyncDisposableStack();
+  const realtime = new RealtimeClient([
+    post,
+    ...loopPorts.map((port) => (message: BackgroundToLoop) => port.postMessage(message)),
+  ]);
+
+  const ring = new LineRing(Date.now());
+  const opened = stack.use(
+    openLog({
+      level: config.log.level,
+      format: start.logFormat,
+      port: start.logPort,
+      keep: (line) => ring.add(line),
+    }),
+  );
+  const { log, droppedLines: logLinesDropped } = opened;
+  lowerPriority(log);
+  const meter = new TableMeter();
+  const resolver = openResolver(log);
+  const proxy = openForwardProxy(config, resolver, log);
+  const readiness = new Readiness();
+  const { database, health } = stack.use(
+    await openStore({ url: config.store.url, tls: tlsFiles.store, readiness, log }),
+  );
+  // Before the tenants: health checks must be answered while a large store is read.
+  const admin = stack.use(await openAdmin({ config, memory, readiness, meter, log }));
+  const base = {
+    config,
+    memory,
+    tlsFiles,
+    realtime,
+    log,
+    ring,
+    logLinesDropped,
+    meter,
+    resolver,
+    proxy,
+    readiness,
+    database,
+    health,
+    admin,
+  };
+
+  const tenants = stack.use(await openTenants(base));
+  const { apps, instances } = tenants;
+  const webhooks = stack.use(await openWebhooks({ ...base, tenants }));
+  const instanceTaps = new InstanceTaps();
+  const watching = stack.use(
+    openWatching({
+      ...base,
+      node: serverName(config),
+      isOneOfCluster: config.engine.type === 'redis',
+      apps: apps.directory,
+      instances: instances.directory,
+      instanceTaps,
+    }),
+  );
+  const certificates = stack.use(await openCertificates(base));
+  readiness.certificateFault = () => certificates.fault();
+  const usage = stack.use(openUsage(base));
+  const usageBefore = await usage.today();
+  // While starting, reads may wait long for another process. From here on, requests are served.
+  await database.waitBriefly();
+  const push = stack.use(
+    await openPush({
+      ...base,
+      tls: certificates.tls,
+      instances,
+      apps,
+      taps: instanceTaps,
+      webhooks,
+    }),
+  );
+  database.onRefused = refusedChanges({
+    meter,
+    log,
+    clock: performance,
+    instanceId: (number) => instances.directory.byNumber(number)?.id,
+  });
+  const services = { tenants, webhooks, instanceTaps, watching, certificates, usage, push };
+  const open = { ...base, ...services };
+
+  const monitoring = stack.use(openMonitoring(open));
+  const renewal = stack.use(
+    new TlsRenewal({ config, tlsFiles, read: readTlsFiles, timers: systemTimers, log }),
+  );
+  readiness.tlsFilesFault = () => renewal.fault();
+  serveAdmin({ ...open, monitoring });
+  if (realtime.count > 1) stack.use(new LoopWatch({ ...open, timers: monotonicTimers }));
+  const pushRules = stack.use(
+    new PushRules({
+      apps: apps.directory,
+      instances: instances.directory,
+      accept: push.acceptPublish,
+      meter,
+      clock: monotonicTimers,
+      log,
+    }),
+  );
+  // What the requests of operators need must still be there while they are answered.
+  stack.defer(() => admin.stopServing());
+  // Early, because the other parts may take long to stop.
+  stack.defer(() => webhooks.storeAccepted());
+  // Stops first: the loops have already handed over their histories.
+  const historyFile = stack.use(
+    await HistoryFile.open({
+      config,
+      historyBytes: memory.shares.historyBytes,
+      database,
+      log,
+      loops: realtime.count,
+    }),
+  );
+  return { ...open, usageBefore, monitoring, renewal, pushRules, historyFile, stack: stack.move() };
+}
+
+/** The background loop: everything that uses SQL or a slow network. */
+export class Background {
+  private readonly parts: Parts;
+  private readonly post: Post;
+  private readonly readinessReports: ReadinessReports;
+  private readonly unreadable: UnreadableMessages;
+
+  private constructor(parts: Parts, post: Post) {
+    this.parts = parts;
+    this.post = post;
+    const { log, meter } = parts;
+    // The realtime loops have not seen changes that came before "ready".
+    this.followTenants();
+    parts.health.watch();
+    this.reportPushConnections();
+    this.readinessReports = new ReadinessReports(parts);
+    this.unreadable = new UnreadableMessages({ log, meter, clock: monotonicTimers });
+  }
+
+  /** Starts all parts. Throws what a part throws; the parts that have started are stopped. */
+  static async start(start: BackgroundStart, post: Post): Promise<Background> {
+    const parts = await openParts(start, post);
+    const saved = parts.historyFile.take();
+    if (saved !== undefined) post({ type: 'saved-histories', saved });
+    post(readyMessage(parts));
+    const background = new Background(parts, post);
+    for (const [place, port] of start.loopPorts.entries()) {
+      port.onmessage = ({ data }: { readonly data: LoopToBackground }) =>
+        background.receive(place + 1, data);
+    }
+    return background;
+  }
+
+  /** Stores the state of the realtime loops and the address that they listen on, and starts what needs their answers. */
+  setRealtimeState(state: RealtimeState, channels: ListenerAddress | undefined): void {
+    const { readiness, admin, push, usage, certificates, monitoring, renewal } = this.parts;
+    readiness.setRealtime(state === 'draining' ? 'stopping' : state);
+    if (state === 'draining') {
+      admin.drain();
+      push.drain();
+    }
+    this.readinessReports.report();
+    monitoring.channelsListenAt(channels);
+    if (state !== 'listening') return;
+    monitoring.monitor.start();
+    usage.start();
+    certificates.start((certificate) => {
+      this.post({ type: 'certificate', tls: certificate });
+      void this.replacePushCertificate(certificate);
+    });
+    renewal.start((now, before) => this.useRenewedFiles(now, before));
+    monitoring.servers.begin();
+  }
+
   /** Handles a message of a realtime loop. */
-  receive(loop: number, message: LoopToBackground): void;
+  receive(loop: number, message: LoopToBackground): void {
+    const { realtime, readiness, usage, ring, webhooks, push, pushRules } = this.parts;
+    switch (message.type) {
+      case 'answer':
+        realtime.settle(message.number, message.answer);
+        return;
+      case 'no-answer':
+        realtime.notAnswered(message.number, message.why);
+        return;
+      case 'engine':
+        readiness.setEngine(loopName(loop), message.away);
+        return;
+      case 'usage':
+        usage.keep(message.usage);
+        return;
+      case 'logged':
+        for (const line of message.lines) ring.add(line);
+        return;
+      case 'push-request': {
+        const { request } = message;
+        push.serveForwarded(request, (bytes) =>
+          realtime.post(loop, { type: 'push-answer', answer: { number: request.number, bytes } }),
+        );
+        return;
+      }
+      case 'webhook-events':
+        webhooks.accept(message.events, (id) => realtime.webhookEventOver(loop, id));
+        realtime.post(loop, { type: 'webhook-events-taken', events: message.events.length });
+        return;
+      case 'rule-event':
+        void pushRules.take(message.event).finally(() => {
+          const { appId, data } = message.event;
+          realtime.post(loop, { type: 'rule-event-done', appId, dataLength: data.length });
+        });
+        return;
+      case 'cluster-received':
+        this.receiveNotice(message.notice);
+        return;
+      case 'tapped':
+      case 'cluster-sent':
+        this.parts.watching.receive(message);
+        return;
+      case 'histories':
+        this.parts.historyFile.add(message.saved);
+        return;
+      case 'goodbye':
+        realtime.post(loop, message);
+        return;
+      default:
+        message satisfies never;
+        this.unreadable.drop('thread', loopName(loop), new Unreadable('Its kind is not known'));
+    }
+  }
+
   /**
    * Applies the tenants of a reloaded configuration, the certificate of the push listener, and those for other
-   * servers. Settles when all loops serve the tenants. Never rejects.
+   * servers. The main thread has replaced the certificate of its listener. Settles when all loops serve the tenants.
+   * Never rejects.
    */
-  reload(config: Config, tlsFiles: TlsFiles): Promise<void>;
-  stop(): Promise<void>;
+  async reload(changed: Config, tlsFiles: TlsFiles): Promise<void> {
+    const { tenants, push, certificates, renewal } = this.parts;
+    const { listeners } = tlsFiles;
+    renewal.reloaded(changed, tlsFiles);
+    this.useLinkTls(tlsFiles);
+    const applied = [tenants.apps.reconfigure(changed), tenants.instances.reconfigure(changed)];
+    push.reconfigure(changed);
+    certificates.reloaded(listeners);
+    if (listeners !== undefined) applied.push(this.useCertificate(listeners));
+    await Promise.all(applied);
+    await allLoopsServeApps(this.parts);
+  }
+
+  /** Stops all parts, last started first. */
+  async stop(): Promise<void> {
+    await this.parts.stack.disposeAsync();
+  }
+
+  private receiveNotice({ from, text }: LoopNotice): void {
+    const { monitoring, watching } = this.parts;
+    try {
+      // Each part ignores messages that are for the other.
+      const isTaken = monitoring.servers.receive(from, text) || watching.receiveFrom(from, text);
+      if (!isTaken) throw new Unreadable('It is for no part of this version');
+    } catch (error) {
+      this.unreadable.drop('server', from, error);
+    }
+  }
+
+  /** Passes on every later change of an app or instance. */
+  private followTenants(): void {
+    const { tenants, watching, push, usage, webhooks, realtime, log } = this.parts;
+    tenants.apps.follow((all, change) => {
+      // First: what the loops of deleted apps still report is then for nobody.
+      usage.forget(change.deleted);
+      webhooks.forget('app', change.deleted);
+      realtime.postToAll({ type: 'apps', apps: all, change });
+      watching.tenantsChanged(change.deleted);
+    });
+    tenants.instances.follow((all, { ids, deleted }) => {
+      webhooks.forget('instance', deleted);
+      push.replaceInstances(all);
+      watching.tenantsChanged(deleted.map(watchedInstance));
+      log.info('Instances changed', { instances: all.length, ...ids });
+    });
+  }
+
+  /** Reports the number of push connections to the realtime loops. Runs as long as this thread. */
+  private reportPushConnections(): void {
+    const { push, realtime } = this.parts;
+    let reported = 0;
+    every(unrefTimers, PUSH_CONNECTIONS_INTERVAL_MS, () => {
+      const open = push.connections();
+      if (open !== reported) realtime.postToAll({ type: 'push-connections', open });
+      reported = open;
+    });
+  }
+
+  /** Uses renewed files of TLS, and hands the certificate to the main thread, which has the channels listener. */
+  private useRenewedFiles(now: TlsFiles, before: TlsFiles): void {
+    this.useLinkTls(now);
+    const { listeners } = now;
+    if (listeners === undefined || Bun.deepEquals(listeners, before.listeners)) return;
+    this.post({ type: 'certificate', tls: listeners });
+    this.parts.certificates.reloaded(listeners);
+    void this.useCertificate(listeners);
+  }
+
+  /** Sets what the next connections to Redis and PostgreSQL use. */
+  private useLinkTls({ redis, store }: TlsFiles): void {
+    const { database, realtime } = this.parts;
+    database.useTls(store);
+    realtime.postToAll({ type: 'redis-tls', tls: redis });
+  }
+
+  private async useCertificate(certificate: Certificate): Promise<void> {
+    this.parts.monitoring.monitor.setCertificate(certificate);
+    await this.replacePushCertificate(certificate);
+  }
+
+  /** Sets the certificate of the push listener. If it cannot be used, that is logged, and the listener keeps its own. */
+  private async replacePushCertificate(certificate: Certificate): Promise<void> {
+    const { push, log } = this.parts;
+    try {
+      await push.replaceCertificate(certificate);
+      log.info('The push listener uses another certificate');
+    } catch (error) {
+      log.error('The push listener keeps its certificate', { why: messageOf(error) });
+    }
+  }
+}
+
+function readyMessage(parts: Parts): Extract<FromBackground, { type: 'ready' }> {
+  const { config, admin, tenants, usageBefore, push, certificates } = parts;
+  return {
+    type: 'ready',
+    apps: tenants.apps.all,
+    admin: admin.address,
+    adminPassword: admin.passwordSource,
+    logInToken: config.dashboard.enabled ? admin.makeLogInLink() : undefined,
+    push: push.address,
+    createdApp: tenants.createdApp,
+    instances: tenants.instances.all.map(({ instance }) => instance),
+    createdInstance: tenants.createdInstance,
+    usage: usageBefore,
+    tls: certificates.tls,
+  };
 }

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { hasOwnStore } from '../../config/settings/own-store.ts';
+import { messageOf } from '../../runtime/error-code.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { AppStore } from '../../stores/tenants/app-store.ts';
@@ -11,6 +12,7 @@ import {
   openLiveApps,
   openLiveInstances,
 } from '../../tenants/live-tenants.ts';
+import type { RealtimeClient } from '../link/realtime-client.ts';
 import { StartFailed } from '../start-failed.ts';
 import type { StoreHealth } from './store/store-health.ts';
 
@@ -83,4 +85,20 @@ export async function openTenants({
 
 function notShared(ids: readonly string[]): string {
   return `store.url: the store holds ${ids.join(', ')}, which other servers do not see; move them to the configuration and delete them here, or set store.url to postgres://…`;
+}
+
+/** Settles when all realtime loops serve the apps of the last change. A busy loop does so later: that is logged. */
+export async function allLoopsServeApps({
+  realtime,
+  log,
+}: {
+  readonly realtime: RealtimeClient;
+  readonly log: Log;
+}): Promise<void> {
+  try {
+    // Messages to a loop arrive in order, so a loop that answers has the changed apps.
+    await realtime.askAll({ what: 'ping' });
+  } catch (error) {
+    log.warn('A changed app is not served yet', { why: messageOf(error) });
+  }
 }

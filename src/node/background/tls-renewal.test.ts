@@ -68,11 +68,10 @@ beforeEach(() => {
     config,
     tlsFiles: readTlsFiles(config),
     read: readTlsFiles,
-    use: (files) => void used.push(files),
     timers: time,
     log: { info: note('info'), warn: note('warn') },
   });
-  renewal.start();
+  renewal.start((files) => void used.push(files));
 });
 
 afterEach(() => {

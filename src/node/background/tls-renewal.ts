@@ -19,11 +19,12 @@ export interface TlsRenewalOptions {
   readonly tlsFiles: TlsFiles;
   /** Throws `StartFailed` if a file cannot be used, or a key does not belong to its certificate. */
   readonly read: (config: Config) => TlsFiles;
-  /** Uses what has changed. */
-  readonly use: (now: TlsFiles, before: TlsFiles) => void;
   readonly timers: Timers;
   readonly log: Pick<Log, 'info' | 'warn'>;
 }
+
+/** Uses what has changed. */
+type Use = (now: TlsFiles, before: TlsFiles) => void;
 
 /** Why the files on the disk cannot be used, and since when. */
 export interface TlsFilesFault {
@@ -41,6 +42,7 @@ export class TlsRenewal implements Disposable {
   private current: TlsFiles;
   private broken: TlsFilesFault | undefined;
   private isBrokenLogged = false;
+  private use: Use = () => undefined;
   private cancel: () => void = () => undefined;
 
   constructor(options: TlsRenewalOptions) {
@@ -49,7 +51,9 @@ export class TlsRenewal implements Disposable {
     this.current = options.tlsFiles;
   }
 
-  start(): void {
+  /** Starts to look. `use` is called with what has changed. */
+  start(use: Use): void {
+    this.use = use;
     this.lookAfter(INTERVAL_MS, undefined);
   }
 
@@ -87,7 +91,7 @@ export class TlsRenewal implements Disposable {
     if (!Bun.deepEquals(found, seen)) return found;
     const before = this.current;
     this.current = found;
-    this.options.use(found, before);
+    this.use(found, before);
     const settings = changedGroups(before, found).join(', ');
     this.options.log.info('Renewed files of TLS are used', { settings });
     return undefined;

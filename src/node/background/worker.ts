@@ -1,8 +1,7 @@
 import { isStoreFault, plainFault, StoreUnavailable } from '../../stores/database/faults.ts';
 import type { FromBackground, ToBackground } from '../link/messages.ts';
 import { StartFailed, type StartFault } from '../start-failed.ts';
-import type { Background } from './background.ts';
-import { startBackground } from './start.ts';
+import { Background } from './background.ts';
 
 /**
  * The thread of the background loop, which does everything that uses SQL or a slow network. `server.ts` starts it as
@@ -18,7 +17,7 @@ let background: Background | undefined;
 self.addEventListener('message', ({ data }: MessageEvent<ToBackground>) => {
   switch (data.type) {
     case 'start':
-      startBackground(data, post).then(
+      Background.start(data, post).then(
         (started) => {
           background = started;
         },

@@ -24,11 +24,10 @@ import type { ApiProblem } from '../../../transports/channels-api/problems.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { addFigures, type RealtimeClient } from '../../link/realtime-client.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
-import { allLoopsServeApps } from '../changes.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { BackgroundMetrics } from '../monitoring/metrics.ts';
 import { occupiedChannels } from '../occupied-channels.ts';
-import type { Tenants } from '../tenants.ts';
+import { allLoopsServeApps, type Tenants } from '../tenants.ts';
 import type { Watching } from '../watching.ts';
 import { answered } from './answered.ts';
 

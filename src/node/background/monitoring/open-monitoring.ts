@@ -1,27 +1,50 @@
 import type { Monitoring } from '../../../admin/monitoring/monitoring.ts';
+import type { Config } from '../../../config/schema.ts';
 import { secretKeyName } from '../../../config/settings/secret-key-name.ts';
+import type { LineRing } from '../../../observability/line-ring.ts';
+import type { TableMeter } from '../../../observability/meter.ts';
+import type { Resolver } from '../../../outgoing/resolve.ts';
+import type { Log } from '../../../runtime/ports.ts';
 import { systemTimers } from '../../../runtime/system-timers.ts';
-import { sqliteFileOf } from '../../../stores/database/database.ts';
+import { type Database, sqliteFileOf } from '../../../stores/database/database.ts';
+import type { Readiness } from '../../../transports/admin/readiness.ts';
+import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { loopName } from '../../link/loop-name.ts';
 import type { ListenerAddress } from '../../link/messages.ts';
 import type { RealtimeClient } from '../../link/realtime-client.ts';
+import type { MemoryPlan } from '../../memory/shares.ts';
 import { serverName } from '../../server-name.ts';
-import type { BackgroundStart } from '../background.ts';
+import type { TlsFiles } from '../../tls-files.ts';
+import type { AdminPart } from '../admin/admin.ts';
 import { ownInstallation } from '../cluster/installation.ts';
 import { type ClusterPart, type OpenClusterOptions, openCluster } from '../cluster/open-cluster.ts';
-import type { Foundation } from '../foundation.ts';
 import { LogReading } from '../log/log-reading.ts';
-import type { Services } from '../services.ts';
+import type { PushPart } from '../push/push.ts';
+import type { Tenants } from '../tenants.ts';
+import type { UsagePart } from '../usage/open-usage.ts';
 import { BackgroundMetrics } from './metrics.ts';
 import { Monitor } from './monitor.ts';
 import { serverFacts } from './server-facts.ts';
 
-export interface MonitoringOptions
-  extends Pick<BackgroundStart, 'config' | 'memory' | 'tlsFiles'>,
-    Pick<Foundation, 'ring' | 'logLinesDropped' | 'meter' | 'resolver'>,
-    Pick<Foundation, 'readiness' | 'admin' | 'log' | 'database'>,
-    Pick<Services, 'tenants' | 'webhooks' | 'usage' | 'push'> {
+export interface MonitoringOptions {
+  readonly config: Config;
+  readonly memory: MemoryPlan;
+  readonly tlsFiles: TlsFiles;
   readonly realtime: RealtimeClient;
+  readonly log: Log;
+  /** The latest lines of the log. */
+  readonly ring: LineRing;
+  /** Log lines of this loop that were dropped so far. */
+  readonly logLinesDropped: () => number;
+  readonly meter: TableMeter;
+  readonly resolver: Resolver;
+  readonly readiness: Readiness;
+  readonly database: Database;
+  readonly admin: AdminPart;
+  readonly tenants: Tenants;
+  readonly webhooks: Webhooks;
+  readonly usage: UsagePart;
+  readonly push: PushPart;
 }
 
 /** What operators can see of this server and its cluster. */

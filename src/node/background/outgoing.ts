@@ -1,13 +1,32 @@
 import type { Config } from '../../config/schema.ts';
 import { NO_PROXY_AT_ALL } from '../../config/settings/outgoing-settings.ts';
+import { createSystemLookup } from '../../outgoing/name-servers.ts';
 import { ForwardProxy } from '../../outgoing/proxy/forward-proxy.ts';
-import type { Resolver } from '../../outgoing/resolve.ts';
+import { Resolver } from '../../outgoing/resolve.ts';
+import { SystemNames } from '../../outgoing/system-names.ts';
+import { LogThrottle } from '../../runtime/logging/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { NoProxy } from '../../runtime/proxy/no-proxy.ts';
 import { parseProxy } from '../../runtime/proxy/proxy-address.ts';
+import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 
 /** Whose quota of name lookups the name of the proxy counts against. */
 const OWNER = 'outgoing.proxy';
+
+/** Opens the resolver for all host names that tenants choose. Its limits hold for the whole process. */
+export function openResolver(log: Log): Resolver {
+  const throttle = new LogThrottle(systemTimers);
+  const names = new SystemNames({ now: monotonicTimers.now });
+  return new Resolver({
+    lookup: createSystemLookup({ names }),
+    timers: monotonicTimers,
+    onRefused(owner) {
+      throttle.run(owner, (throttled) =>
+        log.warn('Name lookups refused: too many at once', { owner, ...throttled }),
+      );
+    },
+  });
+}
 
 /** The proxy that requests leave this server through; `undefined` if there is none. */
 export function forwardProxyOf(
