@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { InstanceSettings } from '../../config/schema.ts';
 import { nestsDeeperThan } from '../../push/messages/nesting.ts';
+import { byPlatform } from '../../push/model/device.ts';
 import { isGiven } from '../../runtime/json-object.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { type Operation, operation } from '../operation.ts';
@@ -62,7 +63,7 @@ export const composeOperations: readonly Operation[] = [
       audience: z
         .strictObject({
           devices: count,
-          platforms: z.strictObject({ apns: count, fcm: count, web: count }),
+          platforms: z.strictObject(byPlatform(() => count)),
           more: z.boolean().describe('Whether there are more: counting ends after 10,000 devices.'),
         })
         .nullable()

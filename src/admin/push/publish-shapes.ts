@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { DeepReadonly } from '../../config/schema.ts';
 import { adviceOn } from '../../push/explain/advice.ts';
 import { liveSkips } from '../../push/explain/live-events.ts';
-import { platforms } from '../../push/model/device.ts';
+import { byPlatform, platforms } from '../../push/model/device.ts';
 import type { LiveStatus } from '../../push/model/live.ts';
 import type { PlatformCounts, PublishTarget } from '../../push/model/publish.ts';
 import { outlineOfBody, type PublishOutline } from '../../push/model/publish-outline.ts';
@@ -74,7 +74,7 @@ export const shownPublish = z
 export const shownPublishDetails = z.strictObject({
   ...facts,
   dueAtMs: time.describe('When it was or is due. Milliseconds since 1970.'),
-  platforms: z.strictObject({ apns: counts, fcm: counts, web: counts }),
+  platforms: z.strictObject(byPlatform(() => counts)),
   live: z
     .strictObject({
       state: z.enum(['scheduled', 'asking', 'done', 'skipped']),
@@ -190,7 +190,6 @@ export function showPublishDetails(
   const pauses = pausesOf(found.status, gateways.pauses);
   const { id, state, createdAtMs, sendAtMs, delivered, opened, reasons, ...status } =
     withPausedDevices(found.status, pauses);
-  const { apns, fcm, web } = status.platforms;
   return {
     id,
     state,
@@ -201,7 +200,7 @@ export function showPublishDetails(
     finishedAtMs: found.finishedAtMs ?? null,
     delivered,
     opened,
-    platforms: { apns: onlyCounts(apns), fcm: onlyCounts(fcm), web: onlyCounts(web) },
+    platforms: byPlatform((platform) => onlyCounts(status.platforms[platform])),
     live: status.live === undefined ? null : shownLive(status.live),
     rule: status.rule ?? null,
     payloads: rights.seesPayloads ? payloadsIn(body) : null,

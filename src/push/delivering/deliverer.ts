@@ -1,5 +1,5 @@
 import type { AfterPart, DeviceResult, Job, PublishUnderWay } from '../model/delivery.ts';
-import { type Platform, platforms, type Recipient } from '../model/device.ts';
+import { byPlatform, type Platform, platforms, type Recipient } from '../model/device.ts';
 import { InFlightJob } from './jobs/in-flight-job.ts';
 import { type GivenBack, JobsGivenBack } from './jobs/jobs-given-back.ts';
 import { JobsInFlight } from './jobs/jobs-in-flight.ts';
@@ -255,7 +255,7 @@ export class Deliverer {
     }
     const slices: Slice[] = [];
     this.slices.set(job, slices);
-    const places: Record<Platform, number[]> = { apns: [], fcm: [], web: [] };
+    const places = byPlatform((): number[] => []);
     for (const [place, { platform }] of recipients.entries()) places[platform].push(place);
     const used: Dispatcher[] = [];
     for (const platform of platforms) {

@@ -1,4 +1,4 @@
-import type { Platform } from '../model/device.ts';
+import { byPlatform, type Platform } from '../model/device.ts';
 import { TOO_MANY_FOR_DEVICE } from '../model/device-pause.ts';
 import type { After } from './routes/after-outcome.ts';
 import { RETRIES_ENDED } from './routes/lifetime.ts';
@@ -11,24 +11,22 @@ export type LeftOutReason = typeof RETRIES_ENDED | typeof TOO_MANY_FOR_DEVICE;
 
 /** Counts what became of devices since the start. A device counts once for each attempt. */
 export class OutcomeCounts {
-  readonly byPlatform: Readonly<Record<Platform, Outcomes>> = {
-    apns: noOutcomes(),
-    fcm: noOutcomes(),
-    web: noOutcomes(),
-  };
+  readonly outcomes: Readonly<Record<Platform, Outcomes>> = byPlatform(() => ({
+    accepted: 0,
+    retry: 0,
+    failed: 0,
+    expired: 0,
+    pruned: 0,
+  }));
   readonly leftOut: Record<LeftOutReason, number> = {
     [RETRIES_ENDED]: 0,
     [TOO_MANY_FOR_DEVICE]: 0,
   };
 
   count(platform: Platform, after: After): void {
-    this.byPlatform[platform][after.what]++;
+    this.outcomes[platform][after.what]++;
     if (after.what !== 'expired') return;
     const { reason } = after;
     if (reason === RETRIES_ENDED || reason === TOO_MANY_FOR_DEVICE) this.leftOut[reason]++;
   }
-}
-
-function noOutcomes(): Outcomes {
-  return { accepted: 0, retry: 0, failed: 0, expired: 0, pruned: 0 };
 }

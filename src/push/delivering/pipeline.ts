@@ -2,7 +2,7 @@ import { every } from '../../runtime/time/every.ts';
 import { pause } from '../../runtime/time/pause.ts';
 import { Poller } from '../../runtime/time/poller.ts';
 import type { DeliveryBacklog } from '../model/delivery.ts';
-import type { Platform } from '../model/device.ts';
+import { byPlatform, type Platform } from '../model/device.ts';
 import { Backlog } from './backlog/backlog.ts';
 import { Deliverer } from './deliverer.ts';
 import {
@@ -136,14 +136,13 @@ export class Pipeline {
   figures(): PipelineFigures {
     const { timers } = this.ports;
     const { held, counts, sending } = this.deliverer;
-    const { apns, fcm, web } = counts.byPlatform;
     const oldestDueAtMs = this.backlog?.oldestDueAtMs;
     return {
       planning: this.planner.planned().length,
       jobs: held.budget.jobs,
       devices: held.budget.devices,
       sending,
-      outcomes: { apns: { ...apns }, fcm: { ...fcm }, web: { ...web } },
+      outcomes: byPlatform((platform) => ({ ...counts.outcomes[platform] })),
       openCircuits: this.deliverer.openCircuits(),
       backlog: this.backlog && { pages: this.backlog.pages, retries: this.backlog.retries },
       pausedDevices: this.deliverer.pausedDevices,

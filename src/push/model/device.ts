@@ -6,6 +6,11 @@ export const platforms = ['apns', 'fcm', 'web'] as const;
 /** The platform by which a device is reached. */
 export type Platform = (typeof platforms)[number];
 
+/** A value for each platform. */
+export function byPlatform<Value>(make: (platform: Platform) => Value): Record<Platform, Value> {
+  return { apns: make('apns'), fcm: make('fcm'), web: make('web') };
+}
+
 /** One device, for example `web-0b8e7c9c-…`. It is a secret: it authorises changes of the device. */
 export type DeviceId = Branded<'DeviceId'>;
 

@@ -1,15 +1,15 @@
+import { byPlatform } from '../model/device.ts';
 import type { LiveStatus } from '../model/live.ts';
 import type { PublishStatus, RuleCause } from '../model/publish.ts';
 
 /** The status of a publish as JSON. Times are RFC 3339 in UTC. */
 export function publishStatusJson(status: PublishStatus): object {
-  const { apns, fcm, web } = status.platforms;
   return {
     publishId: status.id,
     state: status.state,
     createdAt: timeText(status.createdAtMs),
     sendAt: status.sendAtMs === undefined ? null : timeText(status.sendAtMs),
-    platforms: { apns: countsJson(apns), fcm: countsJson(fcm), web: countsJson(web) },
+    platforms: byPlatform((platform) => countsJson(status.platforms[platform])),
     ...(status.live !== undefined && { live: liveStatusJson(status.live) }),
     ...(status.rule !== undefined && { rule: ruleJson(status.rule) }),
     delivered: status.delivered,

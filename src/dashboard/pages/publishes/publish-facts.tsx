@@ -11,7 +11,7 @@ export type Details = Answer<'GET /instances/{id}/publishes/{publish}'>;
 /** Two minutes. */
 const RATES_SHOWN = 60;
 
-const totalOf = ({ platforms: { apns, fcm, web } }: Details) => sumOf([apns, fcm, web]);
+const totalOf = ({ platforms }: Details) => sumOf(Object.values(platforms));
 
 export function StateTag({ state }: Pick<Details, 'state'>) {
   const { look, means } = states[state];

@@ -48,11 +48,12 @@ export function targetWords({ kind, count, names }: Publish['target']): string {
   return kind === 'users' ? `${names.length === 1 ? 'user' : 'users'} ${shown}` : shown;
 }
 
-export const platforms = ['apns', 'fcm', 'web'] as const;
-export type Platform = (typeof platforms)[number];
+export type Platform = keyof Answer<'GET /instances/{id}/publishes/{publish}'>['platforms'];
 
-export const platformNames = {
+export const platformNames: Readonly<Record<Platform, string>> = {
   apns: 'Apple',
   fcm: 'Android',
   web: 'browsers',
-} as const satisfies Record<Platform, string>;
+};
+
+export const platforms = Object.keys(platformNames) as readonly Platform[];

@@ -9,7 +9,7 @@ import type { InstanceSettings } from '../../../config/schema.ts';
 import { audiencePages } from '../../../push/audience.ts';
 import type { AudienceSource } from '../../../push/audience-source.ts';
 import type { AnyGateway } from '../../../push/delivering/routes/prepared-publish.ts';
-import type { Platform } from '../../../push/model/device.ts';
+import { byPlatform, type Platform } from '../../../push/model/device.ts';
 import type { InstanceDirectory, PushInstance } from '../../../push/model/instance.ts';
 import type { LiveRequest, LiveUserState } from '../../../push/model/live.ts';
 import type { PublishTarget } from '../../../push/model/publish.ts';
@@ -202,7 +202,7 @@ async function countAudience(
   instance: number,
   target: PublishTarget,
 ): Promise<CountedAudience> {
-  const platforms = { apns: 0, fcm: 0, web: 0 };
+  const platforms = byPlatform(() => 0);
   let read = 0;
   let devices = 0;
   const query = { instance, target, after: 0, pageDevices: PAGE_DEVICES };

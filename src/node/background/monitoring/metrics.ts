@@ -1,7 +1,9 @@
 import { LoopDelay } from '../../../observability/loop-delay.ts';
 import { type MetricValues, printMetrics, type TableMeter } from '../../../observability/meter.ts';
 import type { Resolver } from '../../../outgoing/resolve.ts';
+import type { Outcomes } from '../../../push/delivering/outcome-counts.ts';
 import type { PipelineFigures } from '../../../push/delivering/pipeline.ts';
+import { type Platform, platforms } from '../../../push/model/device.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { type MemoryPlan, type ShareName, shareLabels } from '../../memory/shares.ts';
 
@@ -58,11 +60,20 @@ export class BackgroundMetrics implements Disposable {
   private measurePush(): void {
     const { meter, push } = this.options;
     const { outcomes, backlog, gaveWay, leftOut, lagMs, openCircuits, pausedDevices } = push();
-    const { apns, fcm, web } = outcomes;
-    for (const outcome of Object.keys(apns) as (keyof typeof apns)[]) {
-      meter.set('pushDeliveries', apns[outcome] + fcm[outcome] + web[outcome], outcome);
+    const sumOf = (countOf: (platform: Platform) => number) =>
+      platforms.reduce((sum, platform) => sum + countOf(platform), 0);
+    for (const outcome of Object.keys(outcomes.web) as (keyof Outcomes)[]) {
+      meter.set(
+        'pushDeliveries',
+        sumOf((platform) => outcomes[platform][outcome]),
+        outcome,
+      );
     }
-    meter.set('pushLeftOut', gaveWay.apns + gaveWay.fcm + gaveWay.web, 'gave-way');
+    meter.set(
+      'pushLeftOut',
+      sumOf((platform) => gaveWay[platform]),
+      'gave-way',
+    );
     meter.setEach('pushLeftOut', leftOut);
     meter.set('pushPausedDevices', pausedDevices);
     meter.set('pushPages', backlog?.pages ?? 0);

@@ -1,12 +1,10 @@
 import type { PublishesLeft } from '../../../push/delivering/ports.ts';
+import { byPlatform, type Platform, platforms } from '../../../push/model/device.ts';
 import { LogThrottle } from '../../../runtime/logging/log-throttle.ts';
 import type { Log } from '../../../runtime/ports.ts';
 
-interface Sums {
+interface Sums extends Record<Platform, number> {
   publishes: number;
-  apns: number;
-  fcm: number;
-  web: number;
 }
 
 /** Logs once a minute what gave way in each instance, with all since the line before. */
@@ -21,12 +19,10 @@ export class GaveWayLines {
   }
 
   add(instance: string, { publishes, devices }: Omit<PublishesLeft, 'instance'>): void {
-    const sums = this.sums.get(instance) ?? { publishes: 0, apns: 0, fcm: 0, web: 0 };
+    const sums = this.sums.get(instance) ?? { publishes: 0, ...byPlatform(() => 0) };
     this.sums.set(instance, sums);
     sums.publishes += publishes;
-    sums.apns += devices.apns;
-    sums.fcm += devices.fcm;
-    sums.web += devices.web;
+    for (const platform of platforms) sums[platform] += devices[platform];
     this.throttle.run(instance, () => {
       this.sums.delete(instance);
       this.log.warn('Publishes that waited only for failures gave way to new ones', {

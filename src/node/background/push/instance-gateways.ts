@@ -19,7 +19,7 @@ import type { Resolver } from '../../../outgoing/resolve.ts';
 import type { DeliveredInstance, DeliveredInstances } from '../../../push/delivering/ports.ts';
 import type { AnyGateway } from '../../../push/delivering/routes/prepared-publish.ts';
 import type { Gateway } from '../../../push/gateway.ts';
-import type { Platform } from '../../../push/model/device.ts';
+import { byPlatform, type Platform, platforms } from '../../../push/model/device.ts';
 import { fileFault, messageOf } from '../../../runtime/error-code.ts';
 import { pemFault, textFault } from '../../../runtime/pem.ts';
 import type { Log } from '../../../runtime/ports.ts';
@@ -39,12 +39,15 @@ export interface GatewayFault {
 }
 
 /** The gateway for one platform of an instance. `from` identifies the settings that it was made from. */
-interface Made {
+interface Made<P extends Platform> {
   readonly from: string;
   /** `false`: a stand-in, because the gateway could not be made. */
   readonly isUsable: boolean;
-  readonly gateway: Gateway<Platform>;
+  readonly gateway: Gateway<P>;
 }
+
+/** The gateways of all instances by their ids, for each platform. */
+type AllMade = { readonly [P in Platform]: Map<string, Made<P>> };
 
 /** A file named in the settings cannot be used. */
 export class UnusableFile extends Error {
@@ -80,7 +83,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   /** Shared by instances with the same certificates and address rules. */
   private readonly pushServices = new Map<string, PushServices>();
   private readonly http1Slots = new Http1Slots();
-  private readonly made = new Map<string, Made>();
+  private readonly made: AllMade = byPlatform(() => new Map());
   private instances = new Map<number, DeliveredInstance>();
   private readonly closing = new Set<Promise<void>>();
 
@@ -98,7 +101,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
    */
   replace(served: readonly LiveInstance[]): readonly GatewayFault[] {
     const faults: GatewayFault[] = [];
-    const kept = new Set<string>();
+    const kept = byPlatform(() => new Set<string>());
     const instances = new Map<number, DeliveredInstance>();
     for (const { instance, settings } of served) {
       const gatewayOf = <P extends Platform>(
@@ -106,23 +109,24 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
         make: (() => { readonly from: string; open(): Gateway<P> }) | undefined,
       ): Gateway<P> | undefined => {
         if (make === undefined) return undefined;
-        const name = `${instance.id} ${platform}`;
-        kept.add(name);
+        kept[platform].add(instance.id);
+        const made: Map<string, Made<P>> = this.made[platform];
         try {
           const { from, open } = make();
-          return this.keepOrOpen(name, { from, isUsable: true }, open);
+          return this.keepOrOpen(made, instance.id, { from, isUsable: true, open });
         } catch (error) {
           // A faulty instance must not block changes of the others.
           const setting = error instanceof UnusableFile ? error.setting : platform;
           const why = messageOf(error);
           faults.push({ instance: instance.id, setting, why });
           // Keep a working gateway: without one, devices would wait, or even be given up.
-          const before = this.made.get(name);
-          if (before?.isUsable === true) return before.gateway as unknown as Gateway<P>;
-          const from = `unusable ${setting}`;
-          return this.keepOrOpen(name, { from, isUsable: false }, () =>
-            unusableGateway(platform, setting),
-          );
+          const before = made.get(instance.id);
+          if (before?.isUsable === true) return before.gateway;
+          return this.keepOrOpen(made, instance.id, {
+            from: `unusable ${setting}`,
+            isUsable: false,
+            open: () => unusableGateway(platform, setting),
+          });
         }
       };
       const { apns, fcm, web, limits } = settings;
@@ -138,7 +142,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
       });
     }
     this.instances = instances;
-    for (const name of this.made.keys()) if (!kept.has(name)) this.close(name);
+    for (const platform of platforms) this.closeOthers(platform, kept[platform]);
     return faults;
   }
 
@@ -162,7 +166,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const name of this.made.keys()) this.close(name);
+    for (const platform of platforms) this.closeOthers(platform);
     await Promise.all(this.closing);
     await Promise.all(
       [...this.pushServices.values()].map((services) => services[Symbol.asyncDispose]()),
@@ -170,25 +174,31 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   }
 
   private keepOrOpen<P extends Platform>(
-    name: string,
-    made: Omit<Made, 'gateway'>,
-    open: () => Gateway<P>,
+    made: Map<string, Made<P>>,
+    instance: string,
+    { open, ...about }: Omit<Made<P>, 'gateway'> & { readonly open: () => Gateway<P> },
   ): Gateway<P> {
-    const before = this.made.get(name);
-    // The name contains the platform, so the type is right.
-    if (before?.from === made.from) return before.gateway as unknown as Gateway<P>;
+    const before = made.get(instance);
+    if (before?.from === about.from) return before.gateway;
     // The new gateway is made first: if that throws, the old one stays.
     const gateway = open();
-    if (before !== undefined) this.close(name);
-    this.made.set(name, { ...made, gateway: gateway as unknown as Gateway<Platform> });
+    if (before !== undefined) this.close(before.gateway);
+    made.set(instance, { ...about, gateway });
     return gateway;
   }
 
-  private close(name: string): void {
-    const made = this.made.get(name);
-    if (made === undefined) return;
-    this.made.delete(name);
-    const closed = Promise.resolve(made.gateway[Symbol.asyncDispose]()).finally(() => {
+  /** Closes the gateways of all instances but these. */
+  private closeOthers(platform: Platform, kept: ReadonlySet<string> = new Set()): void {
+    const made = this.made[platform];
+    for (const [instance, { gateway }] of made) {
+      if (kept.has(instance)) continue;
+      made.delete(instance);
+      this.close(gateway);
+    }
+  }
+
+  private close(gateway: AsyncDisposable): void {
+    const closed = Promise.resolve(gateway[Symbol.asyncDispose]()).finally(() => {
       this.closing.delete(closed);
     });
     this.closing.add(closed);

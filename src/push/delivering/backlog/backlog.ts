@@ -5,7 +5,7 @@ import {
   type WaitingPublishes,
   type WaitingQuery,
 } from '../../backlog-store.ts';
-import { type Platform, platforms } from '../../model/device.ts';
+import { byPlatform, platforms } from '../../model/device.ts';
 import type { Deliverer } from '../deliverer.ts';
 import { GIVE_WAY_WAIT_MS, GIVING_WAY_AT_ONCE, ROOM_PAUSE_MS } from '../limits.ts';
 import type { PipelinePorts } from '../ports.ts';
@@ -47,7 +47,7 @@ const FRUITLESS_MS = 1_000;
  */
 export class Backlog {
   /** Devices that did not get a notification because their publish gave way, since the start. */
-  readonly devices: Record<Platform, number> = { apns: 0, fcm: 0, web: 0 };
+  readonly devices = byPlatform(() => 0);
   private readonly options: BacklogOptions;
   private readonly sweeps = new Map<number, Sweep>();
   /** Until when an instance is not looked at again: for a publish that found no room, and otherwise. */
@@ -177,7 +177,7 @@ export class Backlog {
   private async giveWay(instance: number, leaving: readonly number[]): Promise<number> {
     const { ports, access } = this.options;
     const { backlog, timers, notices, taps } = ports;
-    const devices: Record<Platform, number> = { apns: 0, fcm: 0, web: 0 };
+    const devices = byPlatform(() => 0);
     let publishes = 0;
     let bytes = 0;
     for (let from = 0; from < leaving.length && !this.isStopped; from += GIVING_WAY_AT_ONCE) {

@@ -1,4 +1,4 @@
-import { type Platform, platforms } from '../../model/device.ts';
+import { byPlatform, type Platform, platforms } from '../../model/device.ts';
 import type { DeliveryLimits } from '../limits.ts';
 
 /** Devices by platform. */
@@ -137,7 +137,7 @@ export class MemoryBudget {
   private share(instance: number): Share {
     const known = this.shares.get(instance);
     if (known !== undefined) return known;
-    const share: Share = { devices: { apns: 0, fcm: 0, web: 0 }, jobs: 0, uncounted: 0, ahead: 0 };
+    const share: Share = { devices: byPlatform(() => 0), jobs: 0, uncounted: 0, ahead: 0 };
     this.shares.set(instance, share);
     return share;
   }
@@ -151,7 +151,7 @@ export class MemoryBudget {
 export function countDevices(
   devices: readonly { readonly platform: Platform }[],
 ): Record<Platform, number> {
-  const counts = { apns: 0, fcm: 0, web: 0 };
+  const counts = byPlatform(() => 0);
   for (const { platform } of devices) counts[platform]++;
   return counts;
 }

@@ -6,7 +6,7 @@ import type {
   WaitingPublishes,
   WaitingQuery,
 } from '../../../push/backlog-store.ts';
-import { type Platform, platforms } from '../../../push/model/device.ts';
+import { byPlatform, type Platform, platforms } from '../../../push/model/device.ts';
 import type { PublishState } from '../../../push/model/publish.ts';
 import type { Database } from '../../database/database.ts';
 import type { BigInteger } from '../../database/rows.ts';
@@ -61,7 +61,7 @@ export class StoredBacklog implements BacklogStore {
     const gaveWay = await this.database.write((_, later) => {
       const left: Leaving['gaveWay'] = {
         publishes: [],
-        devices: { apns: 0, fcm: 0, web: 0 },
+        devices: byPlatform(() => 0),
         bytes: 0,
       };
       for (const publish of publishes) {

@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import { type Platform, platforms } from '../../../push/model/device.ts';
+import { byPlatform, type Platform, platforms } from '../../../push/model/device.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 
 /** The unfinished devices of a publish that waits only for failures. */
@@ -47,8 +47,8 @@ export async function waitingDevices(
   for (const [publish, rows] of Map.groupBy(counts, ({ publish }) => Number(publish))) {
     if (inFlight.has(publish)) continue;
     const pages = pagesOf.get(publish) ?? [];
-    const onPages = countsOf((platform) => sum(pages.map((page) => page[platform])));
-    const retrying = countsOf((platform) => sum(of(rows, platform).map((row) => row.retrying)));
+    const onPages = byPlatform((platform) => sum(pages.map((page) => page[platform])));
+    const retrying = byPlatform((platform) => sum(of(rows, platform).map((row) => row.retrying)));
     const remaining = sum(rows.map((row) => row.remaining));
     const waiting = sum(platforms.map((platform) => onPages[platform] + retrying[platform]));
     if (waiting === 0 || waiting !== remaining) continue;
@@ -59,10 +59,6 @@ export async function waitingDevices(
 
 function of(rows: readonly CountsRow[], platform: Platform): readonly CountsRow[] {
   return rows.filter((row) => row.platform === platform);
-}
-
-function countsOf(count: (platform: Platform) => number): Record<Platform, number> {
-  return { apns: count('apns'), fcm: count('fcm'), web: count('web') };
 }
 
 function sum(numbers: readonly BigInteger[]): number {

@@ -1,5 +1,5 @@
 import type { TransactionSQL } from 'bun';
-import { type Platform, platforms } from '../../../push/model/device.ts';
+import { byPlatform, type Platform, platforms } from '../../../push/model/device.ts';
 import { isPostgres, skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 import type { Answer } from '../publishes/locked-publish.ts';
@@ -117,7 +117,7 @@ function openPage({ devices, done }: OpenRow): OpenPage {
   return {
     places: new Map(readDevices(devices).map((device, place) => [device, place])),
     done: readPlaces(done),
-    added: { apns: 0, fcm: 0, web: 0 },
+    added: byPlatform(() => 0),
   };
 }
 
@@ -137,7 +137,9 @@ async function writeProgress(
   nowMs: number,
 ): Promise<void> {
   const changes = [...pages].flatMap(([number, { done, added }]) =>
-    added.apns + added.fcm + added.web === 0 ? [] : { number, done: writePlaces(done), ...added },
+    platforms.every((platform) => added[platform] === 0)
+      ? []
+      : { number, done: writePlaces(done), ...added },
   );
   if (changes.length === 0) return;
   await sql`UPDATE publish_pages

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TransactionSQL } from 'bun';
 import { countedBytes } from '../../../push/backlog-store.ts';
-import type { Platform } from '../../../push/model/device.ts';
+import { byPlatform, type Platform } from '../../../push/model/device.ts';
 import type {
   Acceptance,
   NewPublish,
@@ -282,14 +282,12 @@ export class StoredPublishes implements PublishStore {
 }
 
 function countsOf(rows: readonly StatusRow[]): PublishStatus['platforms'] {
-  const byPlatform = new Map(rows.map((row) => [row.platform, row]));
-  const ofPlatform = (platform: Platform) => {
-    const row = byPlatform.get(platform);
+  return byPlatform((platform) => {
+    const row = rows.find((one) => one.platform === platform);
     return Object.fromEntries(
       countNames.map((name) => [name, Number(row?.[name] ?? 0)]),
     ) as Readonly<Record<CountName, number>>;
-  };
-  return { apns: ofPlatform('apns'), fcm: ofPlatform('fcm'), web: ofPlatform('web') };
+  });
 }
 
 function publishRow(publish: NewPublish) {
