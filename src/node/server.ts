@@ -14,11 +14,11 @@ import { BackgroundThread } from './background/background-thread.ts';
 import { LineRelay } from './link/line-relay.ts';
 import type { AdminPasswordSource, ListenerAddress } from './link/messages.ts';
 import { logMemory, planMemory } from './memory/plan-memory.ts';
-import { boundUnsentBytes } from './memory/unsent-bytes.ts';
 import { requireOpenFiles } from './open-files.ts';
 import { RealtimeLoops, type RealtimeLoopsOptions } from './realtime/realtime-loops.ts';
 import { serverName } from './server-name.ts';
 import { SlowStart } from './slow-start.ts';
+import { boundAcceptedSockets } from './sockets/accepted-sockets.ts';
 import { StartFailed } from './start-failed.ts';
 import { StopTime } from './stop-time.ts';
 import { readTlsFiles } from './tls-files.ts';
@@ -122,7 +122,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   // A start that fails has one line, which says why.
   logMemory(memory, log);
   // Also those of push and of the admin API, which the background thread has opened.
-  if (plan.unsentBytes !== undefined) boundUnsentBytes(plan.unsentBytes);
+  if (plan.unsentBytes !== undefined) boundAcceptedSockets(plan.unsentBytes);
   start.waitsFor('the background thread');
   await background.announceListening(listener);
   // Load balancers must stop sending requests to a server that is about to stop.

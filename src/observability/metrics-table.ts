@@ -487,6 +487,7 @@ export const metricRows = {
       values: [
         'connections',
         'subscriptions',
+        'sockets',
         'unread',
         'histories',
         'cached-events',
@@ -507,7 +508,7 @@ export const metricRows = {
     help: 'Memory that a share takes now, by what its contents cost on average; only shares that are counted at no cost.',
     label: {
       name: 'share',
-      values: ['connections', 'subscriptions', 'unread', 'histories', 'bodies'],
+      values: ['connections', 'subscriptions', 'sockets', 'unread', 'histories', 'bodies'],
     },
   },
   logLinesDropped: {

@@ -27,7 +27,7 @@ describe('the memory of a server', () => {
     const [, warning] = logged(200);
     expect(warning?.slice(0, 2)).toEqual(['warn', 'Less memory than a server is tested with']);
     expect(() => logged(100)).toThrow(
-      'memoryBytes: 100 MiB (the limit of the container) are too little: a server with 1 realtime thread needs 135 MiB',
+      'memoryBytes: 100 MiB (the limit of the container) are too little: a server with 1 realtime thread needs 137 MiB',
     );
   });
 

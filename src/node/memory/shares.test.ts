@@ -29,6 +29,7 @@ describe('the shares of the memory', () => {
     expect(shares).toEqual({
       connections: 900_000,
       subscriptions: 4_194_304,
+      socketBytes: Number.POSITIVE_INFINITY,
       waitingBytes: 4_294_967_296,
       historyBytes: 134_217_728,
       cachedCharacters: 134_217_728,

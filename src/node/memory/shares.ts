@@ -23,16 +23,15 @@ export const SUPPORTED_BYTES = 256 * MIB;
 const OWN_BYTES = 104 * MIB;
 const THREAD_BYTES = 24 * MIB;
 
-/** The bytes that the kernel buffers for a connection whose client does not read. See `boundUnsentBytes`. */
+/** What the kernel takes of a connection in advance. It fills a packet up, so it holds up to 50 KiB for a client that does not read. */
 const UNSENT_BYTES = 16 * KIB;
-
-/** The bytes that it was measured to buffer for such a connection: packets that it has begun may exceed the bound. */
-export const UNREAD_BYTES_IN_KERNEL = 64 * KIB;
 
 /** The bounds that memory sets. Those of realtime loops are for all of them, unless something else is said. */
 export interface MemoryShares {
   readonly connections: number;
   readonly subscriptions: number;
+  /** Bytes that the kernel holds for all TCP connections, whoever has opened them. */
+  readonly socketBytes: number;
   readonly waitingBytes: number;
   readonly historyBytes: number;
   /** Characters of the data of cached events. */
@@ -61,6 +60,7 @@ export type ShareLabel = (typeof metricRows.memoryShare.label.values)[number];
 export const shareLabels = {
   connections: 'connections',
   subscriptions: 'subscriptions',
+  socketBytes: 'sockets',
   waitingBytes: 'unread',
   historyBytes: 'histories',
   cachedCharacters: 'cached-events',
@@ -129,7 +129,7 @@ export function shareMemory(options: SharesOptions): MemoryPlan {
   const leastBytes = ownBytes + sumOf(names, (name) => leastOf(table[name]));
   const isPlenty = memoryBytes >= PLENTY_BYTES;
   const roomBytes = memoryBytes - ownBytes;
-  const level = isPlenty ? Number.MAX_SAFE_INTEGER : levelOf(names, table, roomBytes);
+  const level = isPlenty ? Number.POSITIVE_INFINITY : levelOf(names, table, roomBytes);
   const shares = mapShares(table, (share) => boundAt(share, level));
   const takenBytes = sumOf(names, (name) => costAt(table[name], level));
   const hasSet = names.some((name) => table[name].set !== undefined);
@@ -156,9 +156,8 @@ function sharesOf({ memoryBytes, config, threads, openFiles }: SharesOptions) {
       usual: openFiles?.connections ?? Number.POSITIVE_INFINITY,
       set: givenCount(channels.maxConnections),
       least: 100,
-      // Idle 7 KiB, and what the kernel holds of those that read slowly for a moment.
-      cost: hasTls(config) ? 40 * KIB : 12 * KIB,
-      weight: 28,
+      cost: hasTls(config) ? 36 * KIB : 8.5 * KIB,
+      weight: 22,
     },
     subscriptions: {
       usual: Math.floor(memoryBytes / 2 / USUAL_SUBSCRIPTION_BYTES),
@@ -166,6 +165,13 @@ function sharesOf({ memoryBytes, config, threads, openFiles }: SharesOptions) {
       least: 500,
       cost: 1.5 * KIB,
       weight: 16,
+    },
+    socketBytes: {
+      usual: Number.POSITIVE_INFINITY,
+      set: undefined,
+      least: 2 * MIB,
+      cost: 1,
+      weight: 18,
     },
     waitingBytes: {
       usual: Math.floor(memoryBytes / 4),

@@ -90,8 +90,10 @@ export class RealtimeLoop {
     const proxies = TrustedProxies.ofListeners(config.trustedProxies);
 
     const { apps, taps } = openApps(options);
-    const audience = openAudience({ settings, memory, openFiles, totals, meter });
-    const { connections, slowConsumers } = audience;
+    const audience = openAudience({
+      ...{ settings, memory, openFiles, totals, socketsInUse, meter, log },
+    });
+    const { connections, slowConsumers, unreadSockets } = audience;
     const quotas = openQuotas({ ...options, connections, totals });
     const { cluster } = quotas;
     const usage = openUsage({ ...options, shared: quotas.usage, meter });
@@ -175,7 +177,7 @@ export class RealtimeLoop {
       log,
     });
     this.fileChecks = fileChecks;
-    const stopChecks = startChecks({ ...transports, slowConsumers });
+    const stopChecks = startChecks({ ...transports, slowConsumers, unreadSockets });
     this.shutdown = new ClientShutdown({
       drainSeconds: config.drainSeconds,
       connections,

@@ -19,7 +19,7 @@ const LOUD = { key: 'loud-key', secret: 'loud-secret' };
 const LONG_MS = 180_000;
 
 /** Clients that do not read an event that is sent to all of them. */
-const DEAF = 1_000;
+const DEAF = 3_000;
 
 /** A server of the attacked kind, and the honest client. */
 async function stage(mebibytes: number) {

@@ -6,6 +6,7 @@ import type { PipelineFigures } from '../../../push/delivering/pipeline.ts';
 import { type Platform, platforms } from '../../../push/model/device.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { type MemoryPlan, type ShareName, shareLabels } from '../../memory/shares.ts';
+import { openSocketBytes } from '../../sockets/socket-bytes.ts';
 
 export interface BackgroundMetricsOptions {
   readonly memory: MemoryPlan;
@@ -21,6 +22,7 @@ export interface BackgroundMetricsOptions {
 export class BackgroundMetrics implements Disposable {
   private readonly options: BackgroundMetricsOptions;
   private readonly loopDelay = new LoopDelay();
+  private readonly socketBytes = openSocketBytes();
 
   constructor(options: BackgroundMetricsOptions) {
     this.options = options;
@@ -54,6 +56,8 @@ export class BackgroundMetrics implements Disposable {
     meter.set('loopDelay', this.loopDelay.longestSeconds(), 'background');
     meter.set('logLinesDropped', logLinesDropped(), 'background');
     meter.set('memory', process.memoryUsage.rss());
+    const held = this.socketBytes?.();
+    if (held !== undefined) meter.set('memoryShareUsed', held, shareLabels.socketBytes);
     return meter.snapshot();
   }
 

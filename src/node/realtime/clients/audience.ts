@@ -1,4 +1,6 @@
 import type { TableMeter } from '../../../observability/meter.ts';
+import type { Log } from '../../../runtime/ports.ts';
+import type { SocketMarks } from '../../../runtime/shared-memory/socket-marks.ts';
 import { ClientAudience } from '../../../transports/clients/audience.ts';
 import { Connections } from '../../../transports/clients/connections.ts';
 import { PublishTurns } from '../../../transports/clients/frames/publish-turns.ts';
@@ -7,9 +9,11 @@ import { Coalescer } from '../../../transports/websocket/coalescing/coalescer.ts
 import { LoopShare } from '../../../transports/websocket/coalescing/loop-share.ts';
 import { WebSocketTopics } from '../../../transports/websocket/websocket-topics.ts';
 import type { OpenTotals } from '../../link/loop-totals.ts';
-import { type MemoryPlan, UNREAD_BYTES_IN_KERNEL } from '../../memory/shares.ts';
+import type { MemoryPlan } from '../../memory/shares.ts';
 import type { OpenFiles } from '../../open-files.ts';
+import type { UnreadSockets } from '../../sockets/unread-sockets.ts';
 import { connectionLimit, type LoopSettings } from '../limits.ts';
+import { openUnreadSockets } from './unread-sockets.ts';
 
 /** What one turn of the loop may publish, of what may wait for all connections. */
 const PART_OF_TURN = 1 / 4;
@@ -20,7 +24,9 @@ export interface AudienceOptions {
   readonly openFiles: OpenFiles | undefined;
   /** The counts of all loops of this process, if there are several. */
   readonly totals: OpenTotals | undefined;
+  readonly socketsInUse: SocketMarks;
   readonly meter: TableMeter;
+  readonly log: Log;
 }
 
 /** The connections of a loop, and how events get to them. */
@@ -34,17 +40,21 @@ export interface AudienceParts {
   readonly audience: ClientAudience;
   /** `undefined` with plenty of memory: nothing bounds what a turn of the loop publishes. */
   readonly turns: PublishTurns | undefined;
+  /** `undefined` with plenty of memory, and where the kernel does not tell what it holds. */
+  readonly unreadSockets: UnreadSockets | undefined;
 }
 
 export function openAudience(options: AudienceOptions): AudienceParts {
-  const { settings, memory, openFiles, totals, meter } = options;
+  const { settings, memory, openFiles, totals, socketsInUse, meter, log } = options;
   const connections = new Connections(connectionLimit(settings, openFiles), totals?.connections);
   const slowConsumers = new SlowConsumers({
     connections,
     bytesMax: settings.sendBufferBytes,
     totalBytesMax: settings.waitingBytes,
-    bytesInKernel: memory.unsentBytes === undefined ? 0 : UNREAD_BYTES_IN_KERNEL,
     end: (connection) => void setImmediate(() => connection.terminate()),
+  });
+  const unreadSockets = openUnreadSockets({
+    ...{ memory, openFiles, connections, slowConsumers, socketsInUse, log },
   });
   const loopShare = new LoopShare(performance.now());
   const coalescer = openCoalescer(loopShare);
@@ -56,10 +66,16 @@ export function openAudience(options: AudienceOptions): AudienceParts {
         // After what was published has been sent.
         afterTurn: (run) => void setImmediate(run),
         flush: () => coalescer.flush(),
-        sent: () => slowConsumers.sample(),
+        sent() {
+          slowConsumers.sample();
+          unreadSockets?.check();
+        },
       });
   const audience = new ClientAudience({ native: topics, connections, slowConsumers, meter, turns });
-  return { connections, slowConsumers, loopShare, coalescer, topics, audience, turns };
+  return {
+    ...{ connections, slowConsumers, loopShare, coalescer, topics, audience, turns },
+    unreadSockets,
+  };
 }
 
 function openCoalescer(share: LoopShare): Coalescer {

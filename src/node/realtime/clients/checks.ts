@@ -4,6 +4,7 @@ import type { BodyIntake } from '../../../transports/body-intake.ts';
 import type { Clients } from '../../../transports/clients/clients.ts';
 import type { SlowConsumers } from '../../../transports/clients/frames/slow-consumers.ts';
 import type { UnreadAnswers } from '../../../transports/unread-answers.ts';
+import type { UnreadSockets } from '../../sockets/unread-sockets.ts';
 import type { FallbackSessions } from './fallback.ts';
 import type { Listeners } from './listeners.ts';
 
@@ -16,6 +17,7 @@ const CHECK_PARTS = 10;
 
 export interface ChecksOptions {
   readonly slowConsumers: SlowConsumers;
+  readonly unreadSockets: UnreadSockets | undefined;
   readonly listeners: Listeners;
   readonly clients: Clients;
   readonly bodies: readonly BodyIntake[];
@@ -25,11 +27,12 @@ export interface ChecksOptions {
 
 /** Starts the regular checks of what clients have open. Returns how to stop them. */
 export function startChecks(options: ChecksOptions): () => void {
-  const { slowConsumers, listeners, clients, bodies, unread, fallback } = options;
+  const { slowConsumers, unreadSockets, listeners, clients, bodies, unread, fallback } = options;
   const homes = fallback.cluster ?? fallback.links;
   let checked = 0;
   return every(monotonicTimers, CHECK_INTERVAL_MS, () => {
     slowConsumers.sampleAgain();
+    unreadSockets?.check();
     listeners.forgetEmpty();
     clients.checkPart(CHECK_PARTS);
     for (const intake of bodies) intake.check();

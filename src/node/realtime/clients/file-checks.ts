@@ -5,11 +5,11 @@ import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { every } from '../../../runtime/time/every.ts';
 import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
 import { FileGuard } from '../../file-guard.ts';
-import { IdleSockets } from '../../idle-sockets/idle-sockets.ts';
-import { openKernelSockets } from '../../idle-sockets/kernel-sockets.ts';
 import type { LoopLinks } from '../../link/loop-links.ts';
 import { loopName } from '../../link/loop-name.ts';
 import { countOpenFiles, type OpenFiles } from '../../open-files.ts';
+import { IdleSockets } from '../../sockets/idle-sockets.ts';
+import { openKernelSockets } from '../../sockets/kernel-sockets.ts';
 import type { Listeners } from './listeners.ts';
 
 /**

@@ -22,7 +22,7 @@ import { UnreadAnswers } from '../../../transports/unread-answers.ts';
 import { ClosingBytes } from '../../../transports/websocket/closing-bytes.ts';
 import { WebSocketTransport } from '../../../transports/websocket/transport.ts';
 import type { OpenTotals } from '../../link/loop-totals.ts';
-import { boundUnsentBytes } from '../../memory/unsent-bytes.ts';
+import { boundAcceptedSockets } from '../../sockets/accepted-sockets.ts';
 import type { Quotas } from '../engine/quotas.ts';
 import type { LoopSettings } from '../limits.ts';
 import type { LoopOptions } from '../loop-options.ts';
@@ -217,7 +217,7 @@ function openListeners(
   return new Listeners({
     topics: audience.topics,
     opened() {
-      if (memory.unsentBytes !== undefined) boundUnsentBytes(memory.unsentBytes);
+      if (memory.unsentBytes !== undefined) boundAcceptedSockets(memory.unsentBytes);
     },
     open: (certificate, port) =>
       listenForChannels({

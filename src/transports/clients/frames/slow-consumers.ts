@@ -16,8 +16,6 @@ export interface SlowConsumersOptions {
   readonly bytesMax: number;
   /** The limit of unread bytes for all connections together. */
   readonly totalBytesMax: number;
-  /** The bytes that the kernel buffers in addition for a connection for which bytes wait. Counts for all connections together. */
-  readonly bytesInKernel?: number;
   /** Ends a connection that reads too slowly. Must do so in another turn of the loop: this is called while publishing. */
   readonly end: (connection: Connection) => void;
 }
@@ -42,7 +40,7 @@ export class SlowConsumers {
   private readonly options: SlowConsumersOptions;
   private readonly connections: Connections;
   private readonly bytesMax: number;
-  /** Connections that this class has ended, not Bun. */
+  /** Connections that were ended because their clients did not read, not by Bun. */
   private readonly ended = new Set<Connection>();
   /** Bytes sent to all connections since the last samples. */
   private sent = 0;
@@ -52,7 +50,7 @@ export class SlowConsumers {
   private published = 0;
   private mostOfTopic = 0;
   private mostTopics = 0;
-  /** The bytes that waited for all connections at the last sample, those in the kernel included. */
+  /** The bytes that waited for all connections at the last sample. */
   private total = 0;
 
   constructor(options: SlowConsumersOptions) {
@@ -61,7 +59,7 @@ export class SlowConsumers {
     this.bytesMax = options.bytesMax;
   }
 
-  /** The bytes that wait for all connections, those in the kernel included; at most 100 ms old. */
+  /** The bytes that wait for all connections in the server itself; at most 100 ms old. */
   get waitingBytes(): number {
     return this.total;
   }
@@ -105,7 +103,7 @@ export class SlowConsumers {
     let total = 0;
     for (const connection of this.samples.keys()) {
       const bytes = connection.waitingBytes();
-      total += this.withKernel(bytes);
+      total += bytes;
       if (bytes > 0) this.samples.set(connection, { bytes, reach });
       else this.samples.delete(connection);
     }
@@ -126,7 +124,7 @@ export class SlowConsumers {
       this.mostTopics = Math.max(this.mostTopics, topicsOf(connection));
       const bytes = connection.waitingBytes();
       if (bytes > 0) this.samples.set(connection, { bytes, reach: 0 });
-      if (!this.ended.has(connection)) total += this.withKernel(bytes);
+      if (!this.ended.has(connection)) total += bytes;
     }
     this.total = total;
     if (total > this.options.totalBytesMax) this.endSlowest(total);
@@ -140,23 +138,23 @@ export class SlowConsumers {
     const byApp = Map.groupBy(waiting, ([{ app }]) => app);
     for (const [app, samples] of byApp) {
       samples.sort(([, a], [, b]) => a.bytes - b.bytes);
-      for (const [, { bytes }] of samples) budget.add(app, this.withKernel(bytes));
+      for (const [, { bytes }] of samples) budget.add(app, bytes);
     }
     for (let left = totalBytes; left > budget.capacity; ) {
       const app = budget.largestOwner();
       const slowest = app && byApp.get(app)?.pop();
       if (app === undefined || slowest === undefined) return;
       const [connection, { bytes }] = slowest;
-      const released = this.withKernel(bytes);
-      budget.release(app, released);
-      left -= released;
-      this.ended.add(connection);
+      budget.release(app, bytes);
+      left -= bytes;
+      this.ending(connection);
       end(connection);
     }
   }
 
-  private withKernel(bytes: number): number {
-    return bytes === 0 ? 0 : bytes + (this.options.bytesInKernel ?? 0);
+  /** Must be called before a connection ends because the kernel holds too much for it that its client does not read. */
+  ending(connection: Connection): void {
+    this.ended.add(connection);
   }
 
   /** Whether a connection that was just closed with 1006 had too many unread bytes. */

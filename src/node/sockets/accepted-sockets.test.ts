@@ -1,5 +1,5 @@
 import { expect, it } from 'bun:test';
-import { boundUnsentBytes } from './unsent-bytes.ts';
+import { boundAcceptedSockets } from './accepted-sockets.ts';
 
 /** What the kernel takes of a connection whose client does not read, before the runtime must keep the rest. */
 async function takenBytes(bound: number | undefined): Promise<number> {
@@ -9,7 +9,7 @@ async function takenBytes(bound: number | undefined): Promise<number> {
     port: 0,
     socket: { open: (socket) => accepted.resolve(socket), data: () => undefined },
   });
-  if (bound !== undefined) expect(boundUnsentBytes(bound)).toBe(true);
+  if (bound !== undefined) expect(boundAcceptedSockets(bound)).toBe(true);
   const client = await Bun.connect({
     hostname: '127.0.0.1',
     port: listener.port,

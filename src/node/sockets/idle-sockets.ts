@@ -18,7 +18,7 @@ const SLICE = 1_000;
 const REST_MS = 500;
 
 export interface IdleSocketsOptions {
-  readonly sockets: KernelSockets;
+  readonly sockets: Pick<KernelSockets, 'accepted' | 'end'>;
   /** The connections that are in use. */
   readonly marks: SocketMarks;
   /** The port of the channels listener; 0 while it is not open. */
