@@ -11,7 +11,6 @@ import type {
   Broadcast,
   CachedEvent,
   ChannelCounts,
-  ChannelPage,
   ChannelQuery,
   ChannelWalk,
   Entered,
@@ -26,12 +25,12 @@ import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
 import type { HoldersWalk } from '../holders.ts';
 import { Home } from '../home.ts';
+import { partitionOf } from '../partition.ts';
 import type { RememberedMax } from '../remembered.ts';
 import type { Loop, Shares } from '../shares.ts';
 import { Congestion } from './congestion.ts';
 import { HomeServer } from './home-server.ts';
-import type { Answer, EngineMessage, PublishedAsk, Question } from './messages.ts';
-import { homeOf } from './partition.ts';
+import type { AnswerTo, EngineMessage, Question } from './messages.ts';
 import { Questions } from './questions.ts';
 import { ThreadsWalk } from './walk.ts';
 import { PendingWatches } from './watches.ts';
@@ -180,7 +179,7 @@ export class ThreadsEngine implements Authority {
     ] as const;
     return this.ask(home, history === undefined ? question : [...question, history], (answer) => {
       if (answer === false) return false;
-      entered(answer as Entered);
+      entered(answer);
       return true;
     });
   }
@@ -202,20 +201,17 @@ export class ThreadsEngine implements Authority {
       return after(this.congestion.pass(), () => id);
     }
     const { name, data } = remember ?? {};
-    const question = ['publish', app.id, channel, makeFrame(), except, cause, name, data] as const;
+    const frame = makeFrame();
     if (ask !== undefined) {
-      return this.ask(home, [...question, trace, ask], (answer) => {
-        const [id, loops] = answer as PublishedAsk;
+      const event = [channel, frame, except, cause, name, data, trace, ask] as const;
+      return this.ask(home, ['publish-ask', app.id, ...event], ([id, loops]) => {
         sentTo?.(loops);
         return id;
       });
     }
+    const question = ['publish', app.id, channel, frame, except, cause, name, data] as const;
     const isPlain = trace === undefined && idempotencyKey === undefined;
-    return this.ask(
-      home,
-      isPlain ? question : [...question, trace, undefined, idempotencyKey],
-      (answer) => answer as EventId | undefined,
-    );
+    return this.ask(home, isPlain ? question : [...question, trace, idempotencyKey], same);
   }
 
   signIn(app: App, userId: string): MaybePromise<void> {
@@ -238,7 +234,7 @@ export class ThreadsEngine implements Authority {
         return watch.addAnswer(ids, this.home.online(app, ids));
       }
       return this.ask(home, ['watch', app.id, ids], (answer) =>
-        watch.addAnswer(ids, new Set(answer as readonly string[])),
+        watch.addAnswer(ids, new Set(answer)),
       );
     };
     const asked = undoIfFailed(
@@ -267,46 +263,38 @@ export class ThreadsEngine implements Authority {
   members(app: App, channel: ChannelName): MaybePromise<readonly Member[]> {
     const home = this.homeOf(app, channel.text);
     if (home === this.loop) return this.home.members(app, channel);
-    return this.ask(home, ['members', app.id, channel.text], (answer) => answer as Member[]);
+    return this.ask(home, ['members', app.id, channel.text], same);
   }
 
   counts(app: App, channel: ChannelName): MaybePromise<ChannelCounts> {
     const home = this.homeOf(app, channel.text);
     if (home === this.loop) return this.home.counts(app, channel);
-    return this.ask(home, ['counts', app.id, channel.text], (answer) => answer as ChannelCounts);
+    return this.ask(home, ['counts', app.id, channel.text], same);
   }
 
   cached(app: App, channel: ChannelName): MaybePromise<CachedEvent | undefined> {
     const home = this.homeOf(app, channel.text);
     if (home === this.loop) return this.home.cached(app, channel);
-    return this.ask(
-      home,
-      ['cached', app.id, channel.text],
-      (answer) => answer as CachedEvent | undefined,
-    );
+    return this.ask(home, ['cached', app.id, channel.text], same);
   }
 
   history(app: App, channel: ChannelName, query: HistoryQuery): MaybePromise<HistoryPage> {
     const home = this.homeOf(app, channel.text);
     if (home === this.loop) return this.home.history(app, channel, query);
-    return this.ask(
-      home,
-      ['history', app.id, channel.text, query],
-      (answer) => answer as HistoryPage,
-    );
+    return this.ask(home, ['history', app.id, channel.text, query], same);
   }
 
   forgetHistory(app: App, channel: ChannelName): MaybePromise<void> {
     const home = this.homeOf(app, channel.text);
     if (home === this.loop) return this.home.forgetHistory(app, channel);
-    return this.ask(home, ['forget-history', app.id, channel.text], () => undefined);
+    return this.ask(home, ['forget-history', app.id, channel.text], nothing);
   }
 
   channelCountOf(app: App): MaybePromise<number> {
     const counted = mapAll(this.loops, (home) =>
       home === this.loop
         ? this.home.channelCountOf(app)
-        : this.ask(home, ['channel-count', app.id], (answer) => answer as number),
+        : this.ask(home, ['channel-count', app.id], same),
     );
     return after(counted, (counts) => counts.reduce((sum, count) => sum + count, 0));
   }
@@ -320,11 +308,7 @@ export class ThreadsEngine implements Authority {
         walkHere ??= this.home.channels(app, { prefix, after: position });
         return walkHere.page(limit);
       }
-      return this.ask(
-        home,
-        ['page', app.id, number, prefix, position, limit],
-        (answer) => answer as ChannelPage,
-      );
+      return this.ask(home, ['page', app.id, number, prefix, position, limit], same);
     });
   }
 
@@ -361,7 +345,11 @@ export class ThreadsEngine implements Authority {
     });
   }
 
-  private ask<T>(home: Loop, question: Question, answered: (answer: Answer) => T): Promise<T> {
+  private ask<Asked extends Question, T>(
+    home: Loop,
+    question: Asked,
+    answered: (answer: AnswerTo<Asked[0]>) => T,
+  ): Promise<T> {
     const questions = this.questions[home];
     if (questions === undefined) throw new Error(`There is no loop ${home}`);
     return questions.ask(question, answered);
@@ -372,8 +360,9 @@ export class ThreadsEngine implements Authority {
     return this.homeOf(app, channel) === this.loop;
   }
 
+  /** Returns the loop that is the home of a topic. */
   private homeOf(app: App, channel: string): Loop {
-    return homeOf(app, channel, this.loops.length);
+    return partitionOf(app, channel) % this.loops.length;
   }
 
   private homeOfUser(app: App, userId: string): Loop {
@@ -383,6 +372,10 @@ export class ThreadsEngine implements Authority {
   private byHome(app: App, userIds: readonly string[]): readonly (readonly [Loop, string[]])[] {
     return [...Map.groupBy(userIds, (userId) => this.homeOfUser(app, userId))];
   }
+}
+
+function same<T>(answer: T): T {
+  return answer;
 }
 
 function nothing(): undefined {

@@ -1,6 +1,7 @@
 import type { App } from '../../channels/app.ts';
 import { type ChannelName, parseChannelName } from '../../channels/channel-name.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
+import type { Ask } from '../../channels/live/ask.ts';
 import type { AppDirectory, Publication } from '../../channels/ports.ts';
 import { withEventId } from '../../channels/wire.ts';
 import { messageOf } from '../../runtime/error-code.ts';
@@ -8,7 +9,7 @@ import { Unreadable } from '../../runtime/unreadable.ts';
 import type { HoldersWalk } from '../holders.ts';
 import type { Home } from '../home.ts';
 import type { Loop } from '../shares.ts';
-import type { EngineMessage, Question } from './messages.ts';
+import type { EngineMessage, Question, QuestionOf } from './messages.ts';
 import { Answers } from './questions.ts';
 
 /**
@@ -74,8 +75,8 @@ export class HomeServer {
           newcomer: { socketId },
           history,
         };
-        const isIn = home.join(from, entry, (entered) => answers.answer(entered));
-        if (!isIn) answers.answer(false);
+        const isIn = home.join(from, entry, (entered) => answers.answer<'join'>(entered));
+        if (!isIn) answers.answer<'join'>(false);
         return;
       }
       case 'leave': {
@@ -83,11 +84,12 @@ export class HomeServer {
         home.leave(from, { app, channel: channelOf(text), held, userId });
         return answers.took();
       }
-      case 'publish': {
-        const publication = publicationOf(app, question);
+      case 'publish':
+        return answers.took(home.publish(publicationOf(app, question, undefined, question[9])));
+      case 'publish-ask': {
+        const publication = publicationOf(app, question, question[9], undefined);
         const id = home.publish(publication);
-        if (publication.ask === undefined) return answers.took(id);
-        return answers.answer([id, home.loopCountOf(app, publication.channel)]);
+        return answers.answer<'publish-ask'>([id, home.loopCountOf(app, publication.channel)]);
       }
       case 'sign-in':
         home.signIn(from, app, question[2]);
@@ -100,23 +102,23 @@ export class HomeServer {
         return answers.took();
       case 'watch':
         home.watch(from, app, question[2]);
-        return answers.answer([...home.online(app, question[2])]);
+        return answers.answer<'watch'>([...home.online(app, question[2])]);
       case 'unwatch':
         home.unwatch(from, app, question[2]);
         return answers.took();
       case 'members':
-        return answers.answer(home.members(app, channelOf(question[2])));
+        return answers.answer<'members'>(home.members(app, channelOf(question[2])));
       case 'counts':
-        return answers.answer(home.counts(app, channelOf(question[2])));
+        return answers.answer<'counts'>(home.counts(app, channelOf(question[2])));
       case 'cached':
-        return answers.answer(home.cached(app, channelOf(question[2])));
+        return answers.answer<'cached'>(home.cached(app, channelOf(question[2])));
       case 'history':
-        return answers.answer(home.history(app, channelOf(question[2]), question[3]));
+        return answers.answer<'history'>(home.history(app, channelOf(question[2]), question[3]));
       case 'forget-history':
         home.forgetHistory(app, channelOf(question[2]));
         return answers.took();
       case 'channel-count':
-        return answers.answer(home.channelCountOf(app));
+        return answers.answer<'channel-count'>(home.channelCountOf(app));
       case 'page':
         return this.page(from, app, question);
       default:
@@ -130,7 +132,7 @@ export class HomeServer {
     this.answersTo(to).flush();
   }
 
-  private page(from: Loop, app: App, question: Extract<Question, readonly ['page', ...unknown[]]>) {
+  private page(from: Loop, app: App, question: QuestionOf<'page'>) {
     const [, , number, prefix, after, limit] = question;
     const key = `${from} ${number}`;
     const open = this.walks.get(key);
@@ -145,7 +147,7 @@ export class HomeServer {
       if (oldest !== undefined && this.walks.size >= WALKS_MAX) this.walks.delete(oldest);
       this.walks.set(key, { walk, next: page.next });
     }
-    this.answersTo(from).answer(page);
+    this.answersTo(from).answer<'page'>(page);
   }
 
   private answersTo(loop: Loop): Answers {
@@ -170,9 +172,11 @@ function channelOf(text: string): ChannelName {
 
 function publicationOf(
   app: App,
-  question: Extract<Question, readonly ['publish', ...unknown[]]>,
+  question: QuestionOf<'publish'> | QuestionOf<'publish-ask'>,
+  ask: Ask | undefined,
+  idempotencyKey: string | undefined,
 ): Publication {
-  const [, , channel, frame, except, cause, name, data, trace, ask, idempotencyKey] = question;
+  const [, , channel, frame, except, cause, name, data, trace] = question;
   const remember = name === undefined || data === undefined ? undefined : { name, data };
   const makeFrame = (id?: EventId) => (id === undefined ? frame : withEventId(frame, id));
   return { app, channel, makeFrame, except, cause, remember, trace, ask, idempotencyKey };

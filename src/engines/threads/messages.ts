@@ -4,7 +4,13 @@ import type { EventId } from '../../channels/history/event-id.ts';
 import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { HistoryRequest } from '../../channels/history/resume.ts';
 import type { Ask } from '../../channels/live/ask.ts';
-import type { CachedEvent, ChannelCounts, ChannelPage, Entered } from '../../channels/ports.ts';
+import type {
+  CachedEvent,
+  ChannelCounts,
+  ChannelPage,
+  Entered,
+  Member,
+} from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 
 /*
@@ -15,81 +21,81 @@ import type { SocketId } from '../../channels/socket-id.ts';
  * its position among the broadcasts.
  */
 
-/** Questions to the home of a topic. The first element is the kind, the second the app. */
-export type Question =
-  | readonly [
-      'join',
-      appId: string,
+/** The questions to the home of a topic by kind: what they ask with, behind the kind and the app, and their answer. */
+interface HomeQuestions {
+  join: {
+    asks: [
       channel: ChannelText,
       held: number,
       socketId: SocketId,
       userId: string | undefined,
       userInfo: string | undefined,
       history?: HistoryRequest,
-    ]
-  | readonly [
-      'leave',
-      appId: string,
-      channel: ChannelText,
-      held: number,
-      userId: string | undefined,
-    ]
-  | readonly [
-      'publish',
-      appId: string,
-      channel: ChannelText,
-      frame: string,
-      except: SocketId | undefined,
-      cause: Cause | undefined,
-      rememberName: string | undefined,
-      rememberData: string | undefined,
-      trace?: string | undefined,
-      ask?: Ask | undefined,
-      idempotencyKey?: string | undefined,
-    ]
-  | readonly ['sign-in' | 'sign-out' | 'terminate', appId: string, userId: string]
-  | readonly ['watch' | 'unwatch', appId: string, userIds: readonly string[]]
-  | readonly [
-      'members' | 'counts' | 'cached' | 'forget-history',
-      appId: string,
-      channel: ChannelText,
-    ]
-  | readonly ['history', appId: string, channel: ChannelText, query: HistoryQuery]
-  | readonly ['channel-count', appId: string]
-  | readonly [
-      'page',
-      appId: string,
-      walk: number,
-      prefix: string,
-      after: string | undefined,
-      limit: number,
     ];
+    answer: Entered | false;
+  };
+  leave: {
+    asks: [channel: ChannelText, held: number, userId: string | undefined];
+    answer: undefined;
+  };
+  publish: {
+    asks: [...Published, trace?: string | undefined, idempotencyKey?: string | undefined];
+    answer: EventId | undefined;
+  };
+  /** Publishes an event with an ask. */
+  'publish-ask': {
+    asks: [...Published, trace: string | undefined, ask: Ask];
+    /** The id of the event in the history, and the number of loops that it was sent to. */
+    answer: readonly [id: EventId | undefined, loops: number];
+  };
+  'sign-in': { asks: [userId: string]; answer: undefined };
+  'sign-out': { asks: [userId: string]; answer: undefined };
+  terminate: { asks: [userId: string]; answer: undefined };
+  /** Answers with the users that are online. */
+  watch: { asks: [userIds: readonly string[]]; answer: readonly string[] };
+  unwatch: { asks: [userIds: readonly string[]]; answer: undefined };
+  members: { asks: [channel: ChannelText]; answer: readonly Member[] };
+  counts: { asks: [channel: ChannelText]; answer: ChannelCounts };
+  cached: { asks: [channel: ChannelText]; answer: CachedEvent | undefined };
+  history: { asks: [channel: ChannelText, query: HistoryQuery]; answer: HistoryPage };
+  'forget-history': { asks: [channel: ChannelText]; answer: undefined };
+  'channel-count': { asks: []; answer: number };
+  page: {
+    asks: [walk: number, prefix: string, after: string | undefined, limit: number];
+    answer: ChannelPage;
+  };
+}
+
+type Published = [
+  channel: ChannelText,
+  frame: string,
+  except: SocketId | undefined,
+  cause: Cause | undefined,
+  rememberName: string | undefined,
+  rememberData: string | undefined,
+];
+
+export type QuestionKind = keyof HomeQuestions;
+
+/** A question of one kind. */
+export type QuestionOf<Kind extends QuestionKind> = readonly [
+  kind: Kind,
+  appId: string,
+  ...asks: HomeQuestions[Kind]['asks'],
+];
+
+/** The answer to a question of one kind. */
+export type AnswerTo<Kind extends QuestionKind> = HomeQuestions[Kind]['answer'];
+
+export type Question = { [Kind in QuestionKind]: QuestionOf<Kind> }[QuestionKind];
 
 /** The ids of published events, by their position among the acknowledged questions. */
 export type DoneIds = readonly (readonly [position: number, id: EventId])[];
 
-/** The result of an event with an ask: its id in the history, and the number of loops that it was sent to. */
-export type PublishedAsk = readonly [id: EventId | undefined, loops: number];
-
-/** The answer of a home; `undefined` if the message asked nothing. */
-export type Answer =
-  | Entered
-  | false
-  | readonly string[]
-  | Entered['members']
-  | ChannelCounts
-  | CachedEvent
-  | number
-  | EventId
-  | PublishedAsk
-  | HistoryPage
-  | ChannelPage
-  | undefined;
-
 export type EngineMessage =
   | Question
   /** Acknowledges `done` questions that needed no answer, and answers the next one. */
-  | readonly ['answer', done: number, answer: Answer, ids?: DoneIds]
+  | readonly ['answer', done: number, answer: AnswerTo<QuestionKind>, ids?: DoneIds]
   /** Acknowledges `done` questions that needed no answer, and says why the next one failed. */
   | readonly ['failed', done: number, why: string, ids?: DoneIds]
   /** Acknowledges the next `done` questions, which needed no answer. */

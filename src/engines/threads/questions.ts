@@ -1,7 +1,7 @@
 import type { EventId } from '../../channels/history/event-id.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { EngineMeter } from '../engine-meter.ts';
-import type { Answer, DoneIds, EngineMessage, Question } from './messages.ts';
+import type { AnswerTo, DoneIds, EngineMessage, Question, QuestionKind } from './messages.ts';
 
 /**
  * The limit of answered questions at the front of the list. They are removed in batches, which is cheaper than one by
@@ -15,6 +15,9 @@ export interface QuestionsOptions {
   readonly monotonic: Clock;
   readonly meter: EngineMeter;
 }
+
+/** The answer to a question of any kind. */
+type Answer = AnswerTo<QuestionKind>;
 
 interface Pending {
   readonly askedAtMs: number;
@@ -39,14 +42,18 @@ export class Questions {
   }
 
   /** Asks. `answered` runs at the position of the answer among that home's broadcasts, before the promise settles. */
-  ask<T>(question: Question, answered: (answer: Answer) => T): Promise<T> {
+  ask<Asked extends Question, T>(
+    question: Asked,
+    answered: (answer: AnswerTo<Asked[0]>) => T,
+  ): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const { send, monotonic } = this.options;
     this.pending.push({
       askedAtMs: monotonic.now(),
       answered(answer) {
         try {
-          resolve(answered(answer));
+          // Answers come in the order of the questions, so this one is of the same kind.
+          resolve(answered(answer as AnswerTo<Asked[0]>));
         } catch (error) {
           reject(error);
         }
@@ -109,7 +116,8 @@ export class Answers {
     this.given++;
   }
 
-  answer(answer: Answer): void {
+  /** Answers the next question, which is of this kind. */
+  answer<Kind extends QuestionKind = never>(answer: AnswerTo<Kind>): void {
     const { done } = this;
     this.given++;
     this.send(
