@@ -51,7 +51,7 @@ async function start(url: string): Promise<null> {
     apps: { byId: () => app, byKey: () => app },
     allApps: () => [app],
     historyBytes: 0,
-    endResuming: nothing,
+    eventsLost: nothing,
     log,
     meter: { count: nothing, observe: nothing },
     webhooks: new WebhookEvents({ clock: systemTimers, usage, sink: { emit: nothing } }),

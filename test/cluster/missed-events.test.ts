@@ -88,6 +88,30 @@ describe('a client whose server was cut off from Redis', () => {
     expect(Number(await command('LLEN', `${KEYS}GL:${LOUD.id}`))).toBeLessThan(3);
   });
 
+  it('is closed, so that it learns of it, if what it missed is no longer kept; others stay', async () => {
+    const { cutOff, other, loud } = parts();
+    await using stays = await cutOff.connect();
+    await stays.subscribe(CHANNEL);
+    const [server] = cluster.servers;
+    if (server === undefined) throw new Error('There are two servers');
+    await using misses = await new TestApp(server, LOUD).connect();
+    await misses.subscribe(String(BESIDE));
+    const { proxy } = parts();
+    proxy.doesRefuse = true;
+    proxy.cut();
+    for (let n = 0; n < 4; n++) {
+      await loud.trigger({ name: `e${n}`, channel: BESIDE, data: 'x'.repeat(1_000_000) });
+    }
+    await other.trigger({ name: 'kept', channel: CHANNEL, data: 'x' });
+    proxy.doesRefuse = false;
+    expect(await misses.closed).toMatchObject({
+      code: 4200,
+      reason: 'Events may have been missed, please reconnect',
+    });
+    expect(await stays.receive()).toMatchObject({ event: 'kept' });
+    await stays.receiveNothing();
+  });
+
   it('gets what servers of an earlier release publish, once, and they find what this one publishes', async () => {
     const { cutOff, other } = parts();
     await using view = await View.open(cutOff);

@@ -96,6 +96,16 @@ export class Scene implements AsyncDisposable {
     await person.view[Symbol.asyncDispose]();
   }
 
+  /** Waits until servers have closed all connections with this code; each person comes back at once. */
+  async allComeBack(code: number): Promise<void> {
+    await Promise.all(
+      this.people.splice(0).map(async ({ userId, server, view }) => {
+        expect(await view.client.closed).toMatchObject({ code });
+        await this.comes(server, userId);
+      }),
+    );
+  }
+
   /** Triggers an event and returns the status. */
   async publish(server: number, name: string): Promise<number> {
     const { status } = await this.appAt(server).post('/events', { name, channel: ROOM, data: 'x' });

@@ -69,7 +69,7 @@ export class FakeLink implements RedisLink, RedisEngineServer {
 }
 
 function answerOf(script: Script): readonly Reply[] {
-  if (script === TICK) return ['ok', '0', -1, [], 0];
+  if (script === TICK) return ['ok', '1', -1, [], 0];
   if (script === STATE) return ['ok', '1', '0', -1, [], [], []];
   return ['ok', '1', '0', -1, []];
 }

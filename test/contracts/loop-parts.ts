@@ -2,6 +2,7 @@ import type { App } from '../../src/channels/app.ts';
 import type { FakeClock } from '../../src/channels/hub.fixture.ts';
 import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
 import { WebhookEvents } from '../../src/channels/lifecycle/webhook-events.ts';
+import type { LostEvents } from '../../src/channels/lost-events.ts';
 import type { Audience, WebhookSink } from '../../src/channels/ports.ts';
 import { Usage } from '../../src/channels/usage/usage.ts';
 import { ClusterQuotas } from '../../src/engines/redis/quotas/cluster-quotas.ts';
@@ -54,9 +55,10 @@ export function partsOfLoop(
     meter,
     historyBytes,
     allApps: (): readonly App[] => [],
-    /** The channels whose connections were ended because events were lost. */
+    /** The channels of which events are lost, each with whom that affects. */
     ended,
-    endResuming: (_: App, channel: string) => void ended.push(channel),
+    eventsLost: (lost: readonly LostEvents[]) =>
+      void ended.push(...lost.map(({ affects, channel }) => `${affects} of ${channel}`)),
     quotas,
     open,
   };

@@ -188,7 +188,9 @@ class Scene {
     node.loop = await this.cluster.add({
       audience: node as unknown as Audience,
       fate,
-      endResuming: (_, name) => this.endResuming(node, name),
+      eventsLost: (lost) => {
+        for (const { channel } of lost) this.endResuming(node, channel);
+      },
     });
     isStarted = true;
     this.nodes.push(node);

@@ -1,7 +1,7 @@
 import type { App } from '../../src/channels/app.ts';
-import type { ChannelText } from '../../src/channels/channel-name.ts';
 import { FakeClock } from '../../src/channels/hub.fixture.ts';
 import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
+import type { LostEvents } from '../../src/channels/lost-events.ts';
 import type { Audience, WebhookSink } from '../../src/channels/ports.ts';
 import type { Usage } from '../../src/channels/usage/usage.ts';
 import { RedisEngine } from '../../src/engines/redis/engine.ts';
@@ -28,7 +28,7 @@ export interface LoopOptions {
   /** Through which each server is reached, instead of those of the cluster. */
   readonly urls?: readonly string[];
   readonly audience?: Audience;
-  readonly endResuming?: (app: App, channel: ChannelText) => void;
+  readonly eventsLost?: (lost: readonly LostEvents[]) => void;
   /** Takes its webhook events, in place of a store that confirms each. */
   readonly emit?: WebhookSink['emit'];
 }
@@ -145,7 +145,7 @@ export class RedisLoops implements OpenCluster {
     audience,
     urls = this.urls,
     emit,
-    endResuming,
+    eventsLost,
   }: LoopOptions = {}): Promise<RedisLoop> {
     const clock = new FakeClock();
     clock.setBack(clock.now() - this.clock.now() - clockAheadMs);
@@ -170,7 +170,7 @@ export class RedisLoops implements OpenCluster {
       terminate: parts.terminate,
       allApps: () => this.apps,
       historyBytes: parts.historyBytes,
-      endResuming: endResuming ?? parts.endResuming,
+      eventsLost: eventsLost ?? parts.eventsLost,
       keyPrefix: this.prefix,
       quotas: parts.quotas,
       servers: urls.map((_, index) => ({

@@ -1,6 +1,6 @@
 import type { App } from '../../channels/app.ts';
 import type { Broadcaster } from '../../channels/broadcast.ts';
-import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
+import type { ChannelName } from '../../channels/channel-name.ts';
 import { EngineUnavailable } from '../../channels/engine-failure.ts';
 import { CACHE_TTL_MS } from '../../channels/event.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
@@ -48,7 +48,7 @@ import { FORGET_HISTORY } from './scripts/histories.ts';
 import { USERS } from './scripts/queries.ts';
 import { TERMINATE } from './scripts/statements.ts';
 import { readMissed } from './topics/catch-up.ts';
-import type { RedisChannel } from './topics/channel.ts';
+import { RedisChannel } from './topics/channel.ts';
 import { eventText } from './topics/stream-message.ts';
 import { Topics } from './topics/topics.ts';
 import type { RedisUser } from './topics/user.ts';
@@ -66,8 +66,8 @@ export interface RedisEngineOptions {
   readonly broadcaster: Broadcaster;
   /** Closes all connections of this loop that are signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
-  /** Closes all connections of this loop that are subscribed to the channel and can resume. */
-  readonly endResuming: (app: App, channel: ChannelText) => void;
+  /** See `LoopParts`. */
+  readonly eventsLost: LoopParts['eventsLost'];
   /** The prefix of all keys. See `streamPrefix`. */
   readonly keyPrefix: string;
   /** Started and stopped with the engine. */
@@ -126,9 +126,9 @@ export class RedisEngine implements Authority {
 
   constructor(options: RedisEngineOptions) {
     this.options = options;
-    const { webhooks, broadcaster, terminate, endResuming, meter, log, timers } = options;
+    const { webhooks, broadcaster, terminate, eventsLost, meter, log, timers } = options;
     const unreadable = new UnreadableMessages({ log, meter, clock: timers });
-    this.loop = { webhooks, broadcaster, terminate, endResuming, meter, unreadable };
+    this.loop = { webhooks, broadcaster, terminate, eventsLost, meter, unreadable };
     this.topics = new Topics(this.loop, (partition) => this.followsOf(partition));
     this.queries = new Queries(this.partitions);
   }
@@ -328,6 +328,7 @@ export class RedisEngine implements Authority {
     }
     const rules = () => this.rules;
     const catchUp = (partition: Partition) => this.catchUp(partition);
+    const onLost = (partition: Partition) => this.onLost(partition);
     for (let number = 0; number < PARTITIONS; number++) {
       const claims = new WebhookClaims({
         apps,
@@ -339,7 +340,7 @@ export class RedisEngine implements Authority {
       this.claims.push(claims);
       const report = (ids: readonly string[]) => claims.report(ids);
       const { serverName } = quotas;
-      const parts = { link, timers, log, meter, serverName, report, catchUp, rules };
+      const parts = { link, timers, log, meter, serverName, report, onLost, catchUp, rules };
       this.partitions.push(new Partition({ number, ...names, ...parts }));
     }
     quotas.start({ partitions: this.partitions, usage: this.loop.broadcaster.usage, apps });
@@ -408,17 +409,33 @@ export class RedisEngine implements Authority {
     for (const topic of this.topics.followedBy(server.follows)) topic.missed();
   }
 
+  /** Who can resume must not get a later event: its id says nothing about what was lost with the histories. */
+  private onLost(partition: Partition): void {
+    const lost = [...partition.topics]
+      .filter((topic) => topic instanceof RedisChannel)
+      .filter(({ mayResume }) => mayResume)
+      .map((channel) => channel.lostEvents('resuming'));
+    if (lost.length > 0) this.loop.eventsLost(lost);
+  }
+
   private async catchUp(partition: Partition): Promise<void> {
     // By now, the departures during the outage have been stated.
     this.topics.letGo(partition.topics);
-    const fill = await readMissed(partition);
+    const fill = await readMissed(partition, this.loop.eventsLost);
     const server = this.serverOf(partition.number);
     const missedMs = this.options.timers.now() - server.gapAtMs + DEAF_MAX_MS;
-    if (fill(missedMs) || server.isLossLogged) return;
+    const { hasLostData } = partition;
+    const lost = fill(hasLostData ? Number.POSITIVE_INFINITY : missedMs);
+    if (lost === 0 || server.isLossLogged) return;
     server.isLossLogged = true;
-    this.options.meter.count('engineLosses');
-    const seconds = Math.round(missedMs / 1000);
-    this.options.log.warn('Clients may have missed events', { seconds });
+    // Lost data has a metric of its own.
+    if (!hasLostData) this.options.meter.count('engineLosses');
+    this.options.log.warn('Clients may have missed events and are closed, so that they come back', {
+      seconds: Math.round(missedMs / 1000),
+      why: hasLostData
+        ? 'Redis was restarted or replaced: it may lack what was published last'
+        : 'Redis has forgotten some of what was published meanwhile',
+    });
   }
 
   private onServer(index: number, run: (partition: Partition) => void): void {

@@ -1,7 +1,7 @@
 import type { App } from '../../channels/app.ts';
 import type { Broadcaster } from '../../channels/broadcast.ts';
-import type { ChannelText } from '../../channels/channel-name.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
+import type { LostEvents } from '../../channels/lost-events.ts';
 import type { UnreadableMessages } from '../../runtime/unreadable.ts';
 import type { EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
@@ -14,6 +14,6 @@ export interface LoopParts {
   readonly unreadable: UnreadableMessages;
   /** Closes all connections of this loop that are signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
-  /** Closes all connections of this loop that are subscribed to the channel and can resume. */
-  readonly endResuming: (app: App, channel: ChannelText) => void;
+  /** Closes connections of this loop that may have missed events. Those that can resume are closed before it returns. */
+  readonly eventsLost: (lost: readonly LostEvents[]) => void;
 }

@@ -45,6 +45,8 @@ export interface PartitionOptions {
   readonly report: (ids: readonly string[]) => void;
   /** The rules for histories of all apps. A new array after each change. See `RULES`. */
   readonly rules: () => readonly string[];
+  /** Redis has lost data. Called before anything is stated again. */
+  readonly onLost: (partition: Partition) => void;
   /** Reads what was missed while Redis was away. Called after everything was stated. */
   readonly catchUp: (partition: Partition) => Promise<void>;
 }
@@ -77,6 +79,8 @@ export class Partition {
   isReady = false;
   /** Redis has lost data, and nodes are still stating what they hold. */
   isIncomplete = false;
+  /** Redis has lost data, and what was missed before that has not been read since. */
+  hasLostData = false;
   /** The size of the histories of all nodes in this partition. */
   histories = { events: 0, bytes: 0 };
   private readonly options: PartitionOptions;
@@ -188,6 +192,7 @@ export class Partition {
         try {
           await this.recoverOnce();
           await this.options.catchUp(this);
+          this.hasLostData = false;
           // Redis may have been away again, and messages may have been missed.
           this.isReady = timesAway === this.timesAway;
         } catch (error) {
@@ -275,7 +280,11 @@ export class Partition {
   private async recoverOnce(): Promise<void> {
     await this.forgetOver();
     const found = await this.renewOrEnter();
-    if (found === 'lost') this.becomeIncomplete();
+    if (found === 'lost') {
+      this.hasLostData = true;
+      this.becomeIncomplete();
+      this.options.onLost(this);
+    }
     if (found !== 'unsure') this.restating = found;
     await this.stateRules();
     if (this.restating === undefined) return this.restate(this.unsure, 'unsure');

@@ -1,6 +1,5 @@
 import { answer } from '../../channels/answer.ts';
 import type { App } from '../../channels/app.ts';
-import type { ChannelText } from '../../channels/channel-name.ts';
 import { EngineFailure, logFailure } from '../../channels/engine-failure.ts';
 import type { Hub } from '../../channels/hub.ts';
 import type { ExpectedAnswer } from '../../channels/live/asked-connections.ts';
@@ -21,6 +20,7 @@ import { type ConnectionProblem, closeCodes } from './closing/close-codes.ts';
 import { Departures } from './closing/departures.ts';
 import { type Endable, endWith } from './closing/end.ts';
 import { checkHeartbeats } from './closing/heartbeat.ts';
+import { LostEventsCloser } from './closing/lost-events.ts';
 import { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { AnswerLimit } from './frames/answer-limit.ts';
@@ -61,6 +61,7 @@ const TAKING_PLACE = -1;
 export class Clients {
   readonly departures: Departures;
   readonly libraries = new ClientLibraries();
+  readonly lostEvents: LostEventsCloser;
 
   private readonly hub: Hub;
   private readonly connections: Connections;
@@ -82,6 +83,7 @@ export class Clients {
   constructor(options: ClientsOptions) {
     this.hub = options.hub;
     this.connections = options.connections;
+    this.lostEvents = new LostEventsCloser(options.connections);
     this.quota = options.quota;
     this.slowConsumers = options.slowConsumers;
     this.settings = options.settings;
@@ -343,17 +345,6 @@ export class Clients {
     for (const { socketId } of this.hub.sessions.of(app, userId)) {
       const connection = this.connections.get(socketId);
       if (connection !== undefined) endWith(connection, 'terminated');
-    }
-  }
-
-  /**
-   * Closes all connections that are subscribed to the channel and can resume: they reconnect, and learn what they
-   * have missed.
-   */
-  endResuming(app: App, channel: ChannelText): void {
-    for (const connection of this.connections.all()) {
-      if (!connection.canResume || connection.app !== app) continue;
-      if (connection.subscription(channel) !== undefined) endWith(connection, 'events-lost');
     }
   }
 

@@ -4,6 +4,7 @@ import { appWith, channelName, FakeClock, socketId } from '../../../src/channels
 import { partitionOf } from '../../../src/engines/partition.ts';
 import { RedisEngine } from '../../../src/engines/redis/engine.ts';
 import { RECENT_OF_APPS } from '../../../src/engines/redis/scripts/recent-events.ts';
+import { TICK } from '../../../src/engines/redis/scripts/upkeep.ts';
 import { FakeLink } from '../../contracts/fake-link.ts';
 import { partsOfLoop, silent } from '../../contracts/loop-parts.ts';
 import { counted } from './link.fixture.ts';
@@ -24,7 +25,8 @@ async function stage() {
     keyPrefix: '',
     servers: [link],
   });
-  return { clock, link, engine, meter: parts.meter };
+  const { meter, ended } = parts;
+  return { clock, link, engine, meter, ended };
 }
 
 const waits = {
@@ -94,8 +96,8 @@ it('a message that is missing among those of a channel is noticed and counted', 
   expect(counted(meter, 'engineGaps')).toBe(1);
 });
 
-it('what was missed and cannot be read again is counted', async () => {
-  const { link, engine, meter } = await stage();
+it('what was missed and cannot be read again is counted, and the clients of its channel are told', async () => {
+  const { link, engine, meter, ended } = await stage();
   const entry = { app, channel: channelName('room'), held: 1, member: undefined };
   await engine.join({ ...entry, newcomer: { socketId: socketId('1.1') } }, () => undefined);
   const loseFor = async (keptMs: number) => {
@@ -106,9 +108,28 @@ it('what was missed and cannot be read again is counted', async () => {
   };
   await loseFor(60_000);
   expect(counted(meter, 'engineGaps')).toBe(1);
-  expect(counted(meter, 'engineLosses')).toBe(0);
+  expect([counted(meter, 'engineLosses'), ended]).toEqual([0, []]);
   await loseFor(0);
-  expect(counted(meter, 'engineLosses')).toBe(1);
+  expect([counted(meter, 'engineLosses'), ended]).toEqual([1, ['all of room']]);
+  // Another Redis process may lack what was published last, however far back its events reach. That has another metric.
+  link.serverId = 'another';
+  await loseFor(60_000);
+  expect([counted(meter, 'engineLosses'), ended]).toEqual([1, ['all of room', 'all of room']]);
+});
+
+it('when Redis forgets everything, but has been connected all the time, nobody has missed an event', async () => {
+  const { clock, link, engine, ended } = await stage();
+  const entry = { app, held: 1, member: undefined, newcomer: { socketId: socketId('1.1') } };
+  const place = { place: { after: 'none' as const, socketIds: [] }, roomBytes: 1000 };
+  await engine.join({ ...entry, channel: channelName('plain') }, () => undefined);
+  await engine.join({ ...entry, channel: channelName('kept'), history: place }, () => undefined);
+  link.answers.set(TICK, ['lost']);
+  clock.advance(2000);
+  await nextTurn();
+  link.answers.delete(TICK);
+  clock.advance(2000);
+  await nextTurn();
+  expect(ended).toEqual(['resuming of kept']);
 });
 
 it('how long it has been away is reported in seconds, until it is back', async () => {

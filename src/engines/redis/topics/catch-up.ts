@@ -1,4 +1,5 @@
 import { type Reply, textsOf } from '../link/reply.ts';
+import type { LoopParts } from '../loop.ts';
 import type { Partition } from '../partition.ts';
 import { NUMBERS } from '../scripts/queries.ts';
 import { RECENT_OF_ALL, RECENT_OF_APPS } from '../scripts/recent-events.ts';
@@ -29,37 +30,38 @@ interface AppEvents {
 }
 
 /**
- * Delivers missed events to their channels. Where some were missed `missedMs` ago and are lost, it first closes the
- * connections that can resume. Returns whether none are lost.
+ * Delivers missed events to their channels. Where some were missed `missedMs` ago and are lost, it first reports that.
+ * Returns in how many channels some are lost.
  */
-export type Fill = (missedMs: number) => boolean;
+export type Fill = (missedMs: number) => number;
 
 /** Reads the events that the channels of a partition have missed. */
-export async function readMissed(partition: Partition): Promise<Fill> {
+export async function readMissed(
+  partition: Partition,
+  eventsLost: LoopParts['eventsLost'],
+): Promise<Fill> {
   const missed = new Map<string, Missed>();
   for (const channel of partition.topics) {
     if (!(channel instanceof RedisChannel) || channel.gap === undefined) continue;
     missed.set(channel.topic, { channel, gap: channel.gap, events: new Set() });
   }
-  if (missed.size === 0) return () => true;
+  if (missed.size === 0) return () => 0;
   // Read the numbers first, so that the events read next include all events up to them.
   const numbers = await readNumbers(partition, [...missed.keys()]);
   const { apps, hasOldNodes } = await readApps(partition, missed);
   // Servers of earlier releases keep what they publish in one list of all apps.
   const reachOfAllMs = hasOldNodes ? await readAll(partition, missed) : Number.POSITIVE_INFINITY;
   return (missedMs) => {
-    let isComplete = true;
-    for (const { topics, reachMs } of apps.values()) {
-      const isReached = Math.min(reachMs, reachOfAllMs) >= missedMs;
-      for (const [topic, { channel, gap, events }] of topics) {
-        if (!isReached && channel.mayMiss) {
-          isComplete = false;
-          channel.lost();
-        }
-        channel.fill(gap, { events: [...events], upTo: numbers.get(topic) ?? 0 });
-      }
+    const lost = [...apps.values()]
+      .filter(({ reachMs }) => Math.min(reachMs, reachOfAllMs) < missedMs)
+      .flatMap(({ topics }) => topics.map(([, { channel }]) => channel))
+      .filter(({ mayMiss }) => mayMiss);
+    // Before anybody gets a later event.
+    if (lost.length > 0) eventsLost(lost.map((channel) => channel.lostEvents('all')));
+    for (const [topic, { channel, gap, events }] of missed) {
+      channel.fill(gap, { events: [...events], upTo: numbers.get(topic) ?? 0 });
     }
-    return isComplete;
+    return lost.length;
   };
 }
 

@@ -3,6 +3,7 @@ import { broadcast } from '../../../channels/broadcast.ts';
 import type { ChannelName } from '../../../channels/channel-name.ts';
 import { type Topic, topicOf } from '../../../channels/event.ts';
 import type { EventId } from '../../../channels/history/event-id.ts';
+import type { LostEvents } from '../../../channels/lost-events.ts';
 import type { CachedEvent, Entered, Entry, Exit, Member } from '../../../channels/ports.ts';
 import type { Tap, TapKind } from '../../../channels/watching/tap.ts';
 import { subscriptionCount } from '../../../channels/wire.ts';
@@ -66,8 +67,8 @@ export class RedisChannel implements Stated {
   held = 0;
   /** Whether messages of the open gap may have been lost in transit. */
   private wasCut = false;
-  /** Whether a connection of this loop can resume. It must not miss an event without learning of a gap. */
-  private mayResume = false;
+  /** Whether a connection of this loop can resume. */
+  mayResume = false;
   private readonly app: App;
   private readonly channel: ChannelName;
   private readonly loop: LoopParts;
@@ -211,8 +212,6 @@ export class RedisChannel implements Stated {
     }
     // The authority has forgotten everything about this loop, so there are no members to remove.
     this.unsureUsers.clear();
-    // Later events may have been lost with the data.
-    if (reason === 'lost') this.lost();
     if (this.held === 0) return;
     // After an interruption, the clock of another server may yield lower numbers. Otherwise, messages are in flight
     // that must be delivered once.
@@ -240,14 +239,9 @@ export class RedisChannel implements Stated {
     this.reread();
   }
 
-  /**
-   * Subscribers of this loop have lost events. Closes the connections that can resume, before they get a later event:
-   * they reconnect, and either get what they missed or learn of a gap.
-   */
-  lost(): void {
-    if (!this.mayResume) return;
-    this.mayResume = false;
-    this.loop.endResuming(this.app, this.channel.text);
+  /** What is reported when events of the channel, or its history, are lost. */
+  lostEvents(affects: LostEvents['affects']): LostEvents {
+    return { app: this.app, channel: this.channel.text, affects };
   }
 
   /**
@@ -331,7 +325,7 @@ export class RedisChannel implements Stated {
   private newSequence(): Sequence<ChannelMessage> {
     return new Sequence<ChannelMessage>({
       deliver: (message, isLate) => this.deliver(message, isLate),
-      missing: () => this.lost(),
+      missing: () => this.loop.eventsLost([this.lostEvents('all')]),
       missed: () => {
         this.loop.meter.count('engineGaps');
         this.reread();

@@ -96,7 +96,7 @@ function openEngineOf(
     remembered: { items: shares.rememberedItems, cachedCharacters: shares.cachedCharacters },
     terminate: (app, userId) => clients().terminate(app, userId),
     allApps: () => apps.all(),
-    endResuming: (app, channel) => clients().endResuming(app, channel),
+    eventsLost: (lost) => clients().lostEvents.close(lost),
     onState: (away) => options.toBackground({ type: 'engine', away }),
   });
 }

@@ -1,7 +1,7 @@
 import type { App } from '../../../channels/app.ts';
 import type { Broadcaster } from '../../../channels/broadcast.ts';
-import type { ChannelText } from '../../../channels/channel-name.ts';
 import type { WebhookEvents } from '../../../channels/lifecycle/webhook-events.ts';
+import type { LostEvents } from '../../../channels/lost-events.ts';
 import type { MaybePromise } from '../../../channels/maybe-promise.ts';
 import type { AppDirectory, Authority } from '../../../channels/ports.ts';
 import type { LocalChannels } from '../../../channels/subscribing/local-channels.ts';
@@ -73,8 +73,8 @@ export interface LoopEngineOptions {
   /** Closes all connections of this loop that are signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
   readonly allApps: () => Iterable<App>;
-  /** Closes all connections of this loop that are subscribed to the channel and can resume. */
-  readonly endResuming: (app: App, channel: ChannelText) => void;
+  /** Closes connections that may have missed events. Those that can resume are closed before it returns. */
+  readonly eventsLost: (lost: readonly LostEvents[]) => void;
   /** Called when the engine becomes unusable, and with `undefined` when it works again. */
   readonly onState: (away: EngineAway | undefined) => void;
 }

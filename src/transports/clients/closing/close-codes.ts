@@ -115,9 +115,9 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
   'events-lost': {
     code: 4200,
     message: 'Events may have been missed, please reconnect',
-    when: 'With several servers: this one may have missed events of a channel that keeps a history, because it could not reach Redis for long, or because Redis lost data. Only for clients that resume.',
+    when: 'With several servers: the client may have missed events of a channel, because its server could not reach Redis for long, or because Redis was restarted or replaced and may lack what was published last.',
     advice:
-      'Nothing: clients come back at once, and get what they missed or learn that it is lost.',
+      'Nothing: clients come back at once. Those that resume get what they missed or learn that it is lost; others fetch their state when they are connected.',
   },
   'message-lost': {
     code: 4100,
