@@ -300,6 +300,19 @@ describe('the pure folders', () => {
   });
 });
 
+describe('a timer', () => {
+  // Not `setImmediate`, which only lets others have their turn, and not the `setTimeout` of a socket.
+  const SETS = /(?<!\bsocket\.)\bset(?:Timeout|Interval)\b|\bBun\.sleep\(/;
+
+  it('is set by one file, so that time is handed in and a test can move it', () => {
+    const setters = product
+      .filter(({ folder, text }) => folder !== 'dashboard' && SETS.test(text))
+      .map(({ path }) => path);
+    // Entries import the command line alone. The dashboard runs in browsers.
+    expect(setters.toSorted()).toEqual(['main.ts', ...CLOCKS]);
+  });
+});
+
 describe('the dashboard', () => {
   const files = sources.filter(({ folder }) => folder === 'dashboard');
 

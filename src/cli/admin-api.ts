@@ -1,5 +1,6 @@
 import { isObject } from '../config/settings/plain-json.ts';
 import { printable } from '../runtime/logging/printable.ts';
+import { monotonicTimers } from '../runtime/system-timers.ts';
 import { PROXY_HOST } from './own-address.ts';
 import { type ServerAddress, shownAddress } from './server-address.ts';
 import { openServer, parsed, RESPONSE_TIMEOUT_MS, requestServer } from './server-request.ts';
@@ -64,14 +65,14 @@ export class AdminApi {
   /** Opens a stream. Throws `Unreachable`, or an error for every status but success. */
   async stream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), RESPONSE_TIMEOUT_MS);
+    const cancel = monotonicTimers.after(RESPONSE_TIMEOUT_MS, () => late.abort());
     const response = await openServer(`${this.address.url}/api/v1${path}`, {
       headers: this.credentials(),
       ...this.socket(),
       signal: AbortSignal.any([signal, late.signal]),
       shown: this.shown,
       hint: this.address.hint,
-    }).finally(() => clearTimeout(timer));
+    }).finally(cancel);
     const type = response.headers.get('content-type');
     if (response.ok && response.body !== null && type === 'text/event-stream') return response.body;
     const text = await response.text();

@@ -1,3 +1,4 @@
+import { monotonicTimers } from '../runtime/system-timers.ts';
 /** What a fake gateway does with a request instead of handling it. */
 export type Act =
   | {
@@ -28,8 +29,8 @@ export class Script implements Disposable {
   latencyMs = 0;
   private readonly forTokens = new Map<string, Scripted>();
   private readonly next: Scripted[] = [];
-  /** Answers that wait for the latency. */
-  private readonly waiting = new Map<NodeJS.Timeout, () => void>();
+  /** Answers that wait for the latency, by what cancels the wait. */
+  private readonly waiting = new Map<() => void, () => void>();
 
   /** For the next `times` requests of this token. Replaces earlier instructions for the token. */
   forToken(token: string, act: Act, times = Number.POSITIVE_INFINITY): void {
@@ -61,18 +62,18 @@ export class Script implements Disposable {
 
   afterLatency(run: () => void): void {
     if (this.latencyMs === 0) return run();
-    const timer = setTimeout(() => {
-      this.waiting.delete(timer);
+    const cancel = monotonicTimers.after(this.latencyMs, () => {
+      this.waiting.delete(cancel);
       run();
-    }, this.latencyMs);
-    this.waiting.set(timer, run);
+    });
+    this.waiting.set(cancel, run);
   }
 
   /** Gives all answers that wait now, and later ones without latency. */
   answerNow(): void {
     this.latencyMs = 0;
-    for (const [timer, run] of this.waiting) {
-      clearTimeout(timer);
+    for (const [cancel, run] of this.waiting) {
+      cancel();
       run();
     }
     this.waiting.clear();
@@ -80,6 +81,6 @@ export class Script implements Disposable {
 
   /** Cancels answers that wait for the latency. */
   [Symbol.dispose](): void {
-    for (const timer of this.waiting.keys()) clearTimeout(timer);
+    for (const cancel of this.waiting.keys()) cancel();
   }
 }

@@ -1,4 +1,5 @@
 import { listenPlace } from '../runtime/listen-host.ts';
+import { withTimeout } from '../runtime/system-timers.ts';
 import { listenError } from './listen-error.ts';
 import { StartFailed } from './start-failed.ts';
 
@@ -99,8 +100,6 @@ async function processThatHas(name: string): Promise<string | undefined> {
     },
     // The server has just stopped, or another program uses this name.
   }).catch(unknown);
-  const timer = setTimeout(unknown, ANSWER_TIMEOUT_MS);
-  const text = await promise;
-  clearTimeout(timer);
+  const text = await withTimeout(ANSWER_TIMEOUT_MS, promise);
   return text !== undefined && /^\d+$/.test(text) ? text : undefined;
 }

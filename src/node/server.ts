@@ -9,7 +9,7 @@ import type { Certificate } from '../runtime/certificate.ts';
 import { messageOf } from '../runtime/error-code.ts';
 import { socketPath } from '../runtime/listen-host.ts';
 import type { Log } from '../runtime/ports.ts';
-import { monotonicTimers, systemTimers } from '../runtime/system-timers.ts';
+import { monotonicTimers, systemTimers, unrefTimers } from '../runtime/system-timers.ts';
 import { BackgroundThread } from './background/background-thread.ts';
 import { LineRelay } from './link/line-relay.ts';
 import type { AdminPasswordSource, ListenerAddress } from './link/messages.ts';
@@ -233,7 +233,7 @@ function certificateUser(realtime: RealtimeLoops, log: Log): (tls: Certificate) 
       log.info('The channels listener uses another certificate');
     } catch (error) {
       log.error('The channels listener keeps its certificate for now', { why: messageOf(error) });
-      setTimeout(() => void use(tls), CERTIFICATE_RETRY_MS).unref();
+      unrefTimers.after(CERTIFICATE_RETRY_MS, () => void use(tls));
     }
   };
   return (tls) => {

@@ -1,4 +1,5 @@
 import { FairBudget } from '../runtime/fairness/fair-budget.ts';
+import { withTimeout } from '../runtime/system-timers.ts';
 
 /** Characters of waiting lines. */
 const WAITING_CHARACTERS_MAX = 4_194_304;
@@ -85,7 +86,7 @@ export class LineWriter {
   async flushed(msMax: number): Promise<void> {
     if (this.writing === 0) return;
     this.idle ??= Promise.withResolvers();
-    await Promise.race([this.idle.promise, Bun.sleep(msMax)]);
+    await withTimeout(msMax, this.idle.promise);
   }
 
   private makeRoom(owner: string, characters: number): boolean {

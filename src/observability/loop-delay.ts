@@ -1,3 +1,6 @@
+import { unrefTimers } from '../runtime/system-timers.ts';
+import { every } from '../runtime/time/every.ts';
+
 /** The period of the timer. Milliseconds. */
 const INTERVAL_MS = 100;
 /** Delays that are remembered: 10 s worth. */
@@ -8,11 +11,7 @@ export class LoopDelay implements Disposable {
   private readonly delaysMs = new Float64Array(DELAYS);
   private next = 0;
   private lastMs = performance.now();
-  private readonly timer = setInterval(() => this.measure(), INTERVAL_MS);
-
-  constructor() {
-    this.timer.unref();
-  }
+  private readonly stop = every(unrefTimers, INTERVAL_MS, () => this.measure());
 
   /** The longest delay of the last 10 s. Seconds. */
   longestSeconds(): number {
@@ -20,7 +19,7 @@ export class LoopDelay implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.timer);
+    this.stop();
   }
 
   private measure(): void {

@@ -1,5 +1,6 @@
 import { Resolver as NameServerClient } from 'node:dns/promises';
 import { errorCode } from '../runtime/error-code.ts';
+import { monotonicTimers } from '../runtime/system-timers.ts';
 import { type FoundName, type Lookup, LookupFailed } from './resolve.ts';
 import { candidatesOf, type SystemNames } from './system-names.ts';
 
@@ -70,20 +71,20 @@ async function askNameServers(
 ): Promise<FoundName> {
   const cancel = () => client.cancel();
   signal.addEventListener('abort', cancel);
-  let waiting: NodeJS.Timeout | undefined;
+  let cancelWait: (() => void) | undefined;
   try {
     const queries = [
       client.resolve4(name, { ttl: true }),
       client.resolve6(name, { ttl: true }),
     ] as const;
     const answered = () => {
-      waiting ??= setTimeout(cancel, OTHER_FAMILY_MS);
+      cancelWait ??= monotonicTimers.after(OTHER_FAMILY_MS, cancel);
     };
     // Failures are read below.
     for (const query of queries) query.then(answered, () => undefined);
     return readAnswers(await Promise.allSettled(queries));
   } finally {
-    clearTimeout(waiting);
+    cancelWait?.();
     signal.removeEventListener('abort', cancel);
   }
 }

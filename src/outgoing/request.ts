@@ -75,7 +75,7 @@ export function createSendRequest({ ca, ...options }: SendRequestOptions): SendR
     if (url === undefined) return { result: 'not-allowed', why: 'not an http or https address' };
 
     const stop = new AbortController();
-    const timer = setTimeout(() => stop.abort(TIMEOUT), request.timeoutMs);
+    const cancel = monotonicTimers.after(request.timeoutMs, () => stop.abort(TIMEOUT));
     const abort = () => stop.abort(ABORTED);
     request.signal?.addEventListener('abort', abort);
     if (request.signal?.aborted) abort();
@@ -102,7 +102,7 @@ export function createSendRequest({ ca, ...options }: SendRequestOptions): SendR
       return { result: 'unreachable', why: stop.signal.aborted ? 'aborted' : errorWord(error) };
     } finally {
       watch?.[Symbol.dispose]();
-      clearTimeout(timer);
+      cancel();
       request.signal?.removeEventListener('abort', abort);
     }
   };

@@ -1,16 +1,11 @@
+import { monotonicTimers } from '../runtime/system-timers.ts';
 import { Resolver } from './resolve.ts';
 
 /** A resolver on this lookup, without a cache. */
 export function resolverBy(lookup: (host: string) => Promise<readonly string[]>): Resolver {
   return new Resolver({
     lookup: async (host) => ({ addresses: await lookup(host), keepMs: 0 }),
-    timers: {
-      now: () => performance.now(),
-      after(delayMs, run) {
-        const timer = setTimeout(run, delayMs);
-        return () => clearTimeout(timer);
-      },
-    },
+    timers: monotonicTimers,
   });
 }
 

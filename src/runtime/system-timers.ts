@@ -22,12 +22,31 @@ export const monotonicTimers: Timers = { now: () => performance.now(), after };
 /** As `monotonicTimers`, but the process may end before such a timer fires: for what nobody stops. */
 export const unrefTimers: Timers = { now: monotonicTimers.now, after: afterUnlessEnded };
 
-/** Waits for `work`, but no longer than `maxMs`. Leaves no timer behind. */
-export async function withTimeout(maxMs: number, work: Promise<unknown>): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const cancel = after(maxMs, late.resolve);
+const LATE = Symbol('late');
+
+/**
+ * Waits for `work`, but no longer than `maxMs`: then the result is what `otherwise` returns or throws, if it is given. Leaves
+ * no timer behind.
+ */
+export function withTimeout<Result>(
+  maxMs: number,
+  work: Promise<Result>,
+): Promise<Result | undefined>;
+export function withTimeout<Result, Late>(
+  maxMs: number,
+  work: Promise<Result>,
+  otherwise: () => Late,
+): Promise<Result | Late>;
+export async function withTimeout<Result, Late>(
+  maxMs: number,
+  work: Promise<Result>,
+  otherwise?: () => Late,
+): Promise<Result | Late | undefined> {
+  const late = Promise.withResolvers<typeof LATE>();
+  const cancel = after(maxMs, () => late.resolve(LATE));
   try {
-    await Promise.race([work, late.promise]);
+    const first = await Promise.race([work, late.promise]);
+    return first === LATE ? otherwise?.() : first;
   } finally {
     cancel();
   }

@@ -1,3 +1,5 @@
+import { monotonicTimers } from '../runtime/system-timers.ts';
+
 const MIB = 1024 * 1024;
 
 /** What is read of the body of a refused request. It is dropped at once. */
@@ -17,14 +19,14 @@ export type RefusedBodyBounds = Readonly<typeof refusedBodyBounds>;
 /** Measures what is read of a body after the answer, and calls back once when that is enough. */
 export class Lingering {
   private readonly bytesMax: number;
-  private readonly timer: ReturnType<typeof setTimeout>;
+  private readonly cancel: () => void;
   private readonly onEnough: () => void;
   private receivedBytes = 0;
 
   constructor({ lingerBytes, lingerMs }: RefusedBodyBounds, onEnough: () => void) {
     this.bytesMax = lingerBytes;
     this.onEnough = onEnough;
-    this.timer = setTimeout(() => this.end(), lingerMs);
+    this.cancel = monotonicTimers.after(lingerMs, () => this.end());
   }
 
   received(bytes: number): void {
@@ -40,7 +42,7 @@ export class Lingering {
 
   /** Measures no more, and does not call back. */
   stop(): void {
-    clearTimeout(this.timer);
+    this.cancel();
   }
 }
 

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { socketPath } from '../../runtime/listen-host.ts';
 import { printable } from '../../runtime/logging/printable.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
 import type { Command } from '../command.ts';
 import { fail, type Invocation, printResult } from '../invocation.ts';
 import { CONFIG_OPTION, JSON_OPTION, noOperand } from '../options.ts';
@@ -94,15 +95,14 @@ async function ask({ host, port, path }: Asked): Promise<Answer> {
   socket.on('end', () => resolve(received));
   socket.on('error', reject);
   socket.on('close', () => reject(new Error('it ended the connection')));
-  const timer = setTimeout(
-    () => reject(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)),
-    TIMEOUT_MS,
+  const cancel = monotonicTimers.after(TIMEOUT_MS, () =>
+    reject(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)),
   );
   socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
   try {
     return parse(await promise);
   } finally {
-    clearTimeout(timer);
+    cancel();
     socket.destroy();
   }
 }

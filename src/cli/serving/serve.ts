@@ -7,6 +7,8 @@ import { StartFailed } from '../../node/start-failed.ts';
 import { firstFault } from '../../node/uncaught.ts';
 import { messageOf } from '../../runtime/error-code.ts';
 import type { Log } from '../../runtime/ports.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
+import { pause } from '../../runtime/time/pause.ts';
 import type { Invocation } from '../invocation.ts';
 import { CONFIG_OPTION, JSON_OPTION, noOperand, type Option } from '../options.ts';
 import { type ExitCode, UsageError } from '../output.ts';
@@ -85,7 +87,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     const { stopDelaySeconds, drainSeconds } = config;
     server.log.info('Stopping', { signal: reason.signal, stopDelaySeconds, drainSeconds });
     server.announceStop();
-    const delay = Bun.sleep(stopDelaySeconds * 1000);
+    const delay = pause(monotonicTimers, stopDelaySeconds * 1000);
     await Promise.race([delay, server.died, fault, signals.second]);
   }
 

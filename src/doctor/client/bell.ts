@@ -1,3 +1,4 @@
+import { withTimeout } from '../../runtime/system-timers.ts';
 /** Wakes callers that wait for a change. */
 export class Bell {
   private waiting: (() => void)[] = [];
@@ -13,8 +14,6 @@ export class Bell {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.waiting.push(resolve);
     if (deadlineMs === Number.POSITIVE_INFINITY) return await promise;
-    const timer = setTimeout(resolve, Math.max(0, deadlineMs - performance.now()));
-    await promise;
-    clearTimeout(timer);
+    await withTimeout(Math.max(0, deadlineMs - performance.now()), promise);
   }
 }

@@ -1,5 +1,6 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate, rootCertificates } from 'node:tls';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
 import type { Endpoint } from '../target.ts';
 import { Bell } from './bell.ts';
 
@@ -75,7 +76,7 @@ export class Link implements Disposable {
         })
       : undefined;
     const socket = tlsSocket ?? connect({ host, port });
-    const timer = setTimeout(() => resolve({ ok: false, code: 'TIMEOUT' }), timeoutMs);
+    const cancel = monotonicTimers.after(timeoutMs, () => resolve({ ok: false, code: 'TIMEOUT' }));
     const fail = (error: NodeJS.ErrnoException) => {
       resolve({ ok: false, code: error.code ?? error.message });
     };
@@ -93,7 +94,7 @@ export class Link implements Disposable {
       resolve({ ok: true, link: new Link(socket, presented) });
     });
     const opened = await promise;
-    clearTimeout(timer);
+    cancel();
     if (!opened.ok) {
       // A late error of a connection that was given up must not end the process.
       socket.on('error', () => undefined);

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { withTimeout } from '../../runtime/system-timers.ts';
 import { judgeCertificate } from '../checks/certificate.ts';
 import { type Finding, failed, notChecked, ok, warning } from '../finding.ts';
 import type { Endpoint } from '../target.ts';
@@ -23,13 +24,10 @@ export async function checkName(
   { timeoutMs }: Manner,
 ): Promise<{ readonly finding: Finding; readonly found: readonly string[] }> {
   if (isIP(hostname) !== 0) return { finding: ok(`${hostname} is an address`), found: [hostname] };
-  const late = Promise.withResolvers<'TIMEOUT'>();
-  const timer = setTimeout(() => late.resolve('TIMEOUT'), timeoutMs);
   const looked = lookup(hostname, { all: true }).catch(
     (error: NodeJS.ErrnoException) => error.code ?? error.message,
   );
-  const answer = await Promise.race([looked, late.promise]);
-  clearTimeout(timer);
+  const answer = await withTimeout(timeoutMs, looked, () => 'TIMEOUT');
   if (typeof answer !== 'string' && answer.length > 0) {
     const found = [...new Set(answer.map(({ address }) => address))];
     return {

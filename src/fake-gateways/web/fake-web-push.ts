@@ -1,4 +1,6 @@
 import type { Certificate } from '../../runtime/certificate.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
+import { pause } from '../../runtime/time/pause.ts';
 import { NotificationLog } from '../notification-log.ts';
 import { type Act, Script } from '../script.ts';
 import { FakePushService, type FakeSubscription } from './fake-push-service.ts';
@@ -67,7 +69,7 @@ export function startFakeWebPush(options: FakeWebPushOptions = {}): FakeWebPush 
     const path = new URL(request.url).pathname;
     if (request.method !== 'POST') return new Response('Only POST', { status: 405 });
     const body = await request.bytes();
-    if (script.latencyMs > 0) await Bun.sleep(script.latencyMs);
+    if (script.latencyMs > 0) await pause(monotonicTimers, script.latencyMs);
 
     const { headers } = request;
     const post = { endpoint: origin + path, headers };

@@ -1,4 +1,5 @@
 import type { KeptLine } from '../../observability/log.ts';
+import { unrefTimers } from '../../runtime/system-timers.ts';
 
 /** The limit of lines in one message. */
 const LINES_MAX = 200;
@@ -21,7 +22,7 @@ export class LineRelay {
   add(line: KeptLine): void {
     if (this.waiting.length >= LINES_MAX) return;
     this.waiting.push(line);
-    if (this.waiting.length === 1) setTimeout(() => this.flush(), WAIT_MS).unref();
+    if (this.waiting.length === 1) unrefTimers.after(WAIT_MS, () => this.flush());
   }
 
   private flush(): void {

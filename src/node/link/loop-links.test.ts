@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, mock, spyOn } from 'bun:test';
+import { settled } from '../../../testing/fake-time.ts';
 import { createHandledCounts, LoopLinks, linkLoops } from './loop-links.ts';
 import type { LoopMessage } from './messages.ts';
 
@@ -30,7 +31,7 @@ function openLoops(count: number) {
 
 /** Waits until as many messages have come, in all. */
 async function until(received: readonly Received[][], messages: number): Promise<void> {
-  while (received.flat().length < messages) await Bun.sleep(1);
+  while (received.flat().length < messages) await settled();
 }
 
 describe('the links between realtime loops', () => {
@@ -56,7 +57,7 @@ describe('the links between realtime loops', () => {
     for (let number = 0; number < 1000; number++) {
       loops.links[0]?.send(1, engine(number));
       if (number % 7 === 0) await Promise.resolve();
-      if (number % 100 === 0) await Bun.sleep(1);
+      if (number % 100 === 0) await settled();
     }
     await until(loops.received, 1000);
 
@@ -111,7 +112,7 @@ describe('the links between realtime loops', () => {
   it('keep messages until the other loop begins to receive', async () => {
     using loops = openLoops(2);
     loops.links[0]?.send(1, engine('early'));
-    await Bun.sleep(5);
+    await settled(5);
 
     loops.receiveAll();
     loops.links[0]?.send(1, engine('late'));
@@ -149,7 +150,7 @@ describe('the links between realtime loops', () => {
     for (let n = 0; n < 5; n++) first?.send(1, engine(n));
     second?.send(0, engine('other way'));
     expect([1, 2].map((loop) => first?.backlog(loop))).toEqual([5, 0]);
-    await Bun.sleep(2);
+    await settled(5);
     expect(first?.backlog(1)).toBe(5);
 
     loops.receiveAll();

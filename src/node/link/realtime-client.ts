@@ -1,4 +1,5 @@
 import type { LiveFigures } from '../../admin/admin.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { loopName } from './loop-name.ts';
 import type { BackgroundToLoop, Question, Questions } from './messages.ts';
 
@@ -11,7 +12,7 @@ type Answer<What extends keyof Questions> = Questions[What]['answer'];
 interface Pending {
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: Error) => void;
-  readonly timer: NodeJS.Timeout;
+  readonly cancelTimeout: () => void;
 }
 
 /** Sends messages and questions from the background loop to the realtime loops. */
@@ -60,12 +61,12 @@ export class RealtimeClient {
   ): Promise<Answer<What>> {
     const number = ++this.asked;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const timer = setTimeout(() => {
+    const cancelTimeout = monotonicTimers.after(timeoutMs, () => {
       this.pending.delete(number);
       const why = `The ${loopName(loop)} loop did not answer within ${timeoutMs} ms`;
       reject(new Error(why));
-    }, timeoutMs);
-    this.pending.set(number, { resolve, reject, timer });
+    });
+    this.pending.set(number, { resolve, reject, cancelTimeout });
     // The compiler cannot see that a union member picked by its own key belongs to the union.
     this.post(loop, { type: 'ask', number, question: question as Question });
     return (await promise) as Answer<What>;
@@ -91,7 +92,7 @@ export class RealtimeClient {
   private take(number: number): Pending | undefined {
     const pending = this.pending.get(number);
     this.pending.delete(number);
-    clearTimeout(pending?.timer);
+    pending?.cancelTimeout();
     return pending;
   }
 }

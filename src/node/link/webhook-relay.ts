@@ -3,6 +3,7 @@ import type { WebhookSink } from '../../channels/ports.ts';
 import { FairQueue } from '../../runtime/fairness/fair-queue.ts';
 import type { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
 
 /**
  * The limit of waiting events on all loops, and their part of all characters. Beyond it, the app with the most events loses
@@ -45,7 +46,7 @@ export class WebhookRelay implements WebhookSink {
   private readonly waiting: FairQueue<AppWebhookEvent>;
   /** `bytes` counts characters. */
   private readonly inFlightMax: { readonly items: number; readonly bytes: number };
-  private timer: NodeJS.Timeout | undefined;
+  private cancelFlush: (() => void) | undefined;
   /** The sizes of the events in flight, in order. Characters. */
   private inFlight: number[] = [];
   private inFlightCharacters = 0;
@@ -90,8 +91,8 @@ export class WebhookRelay implements WebhookSink {
 
   /** Sends as many events as the background loop may get now. */
   flush(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
+    this.cancelFlush?.();
+    this.cancelFlush = undefined;
     const taken = this.waiting.take(
       this.inFlightMax.items - this.inFlight.length,
       this.inFlightMax.bytes - this.inFlightCharacters,
@@ -107,7 +108,7 @@ export class WebhookRelay implements WebhookSink {
   private flushSoon(): void {
     const { items, bytes } = this.inFlightMax;
     if (this.inFlight.length >= items || this.inFlightCharacters >= bytes) return;
-    this.timer ??= setTimeout(() => this.flush(), BATCH_MS);
+    this.cancelFlush ??= monotonicTimers.after(BATCH_MS, () => this.flush());
   }
 
   private dropped(app: string): void {

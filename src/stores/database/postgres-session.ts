@@ -1,4 +1,5 @@
 import { type ReservedSQL, SQL } from 'bun';
+import { withTimeout } from '../../runtime/system-timers.ts';
 import { StoreSilent, sqlState } from './faults.ts';
 
 /** How this server talks to a PostgreSQL. */
@@ -149,15 +150,8 @@ export interface TimeLimit {
 }
 
 /** Rejects with `StoreSilent` after a timeout: an unreachable database may never answer. */
-export async function inTime<T>(
-  promise: Promise<T>,
-  { timeoutMs, otherwise }: TimeLimit,
-): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new StoreSilent(otherwise)), timeoutMs);
-  try {
-    return await Promise.race([promise, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+export function inTime<T>(promise: Promise<T>, { timeoutMs, otherwise }: TimeLimit): Promise<T> {
+  return withTimeout(timeoutMs, promise, () => {
+    throw new StoreSilent(otherwise);
+  });
 }

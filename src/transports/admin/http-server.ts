@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { peerAddress } from '../../runtime/listen-host.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { lastResponse, openPort } from '../node-http.ts';
 import { Lingering } from '../refused-body.ts';
 import { SMALL_ANSWER } from '../response-body.ts';
@@ -206,8 +207,8 @@ export class AdminServer implements AsyncDisposable {
       void sendStream(answer.body, { response, unreadMs: bounds.unreadAnswerMs });
       return;
     }
-    const unread = setTimeout(() => socket.destroy(), bounds.unreadAnswerMs);
-    response.once('close', () => clearTimeout(unread));
+    const cancelUnread = monotonicTimers.after(bounds.unreadAnswerMs, () => socket.destroy());
+    response.once('close', cancelUnread);
     if (body.isComplete) {
       response.writeHead(answer.status, headers).end(answer.body);
       return;
@@ -296,16 +297,16 @@ async function sendStream(
   { response, unreadMs }: { readonly response: ServerResponse; readonly unreadMs: number },
 ): Promise<void> {
   const reader = stream.getReader();
-  let unread: ReturnType<typeof setTimeout> | undefined;
+  let cancelUnread: (() => void) | undefined;
   response.once('close', () => {
-    clearTimeout(unread);
+    cancelUnread?.();
     void reader.cancel().catch(() => undefined);
   });
   // While the stream goes on, its client may read when it likes: the stream bounds what waits, and keeps the newest.
   reader.closed.then(
     () => {
       if (response.destroyed) return;
-      unread = setTimeout(() => response.destroy(), unreadMs);
+      cancelUnread = monotonicTimers.after(unreadMs, () => response.destroy());
     },
     () => response.destroy(),
   );
@@ -339,6 +340,6 @@ function refusalOf(code: string) {
 }
 
 function destroyLater(socket: Socket, delayMs: number): void {
-  const timer = setTimeout(() => socket.destroy(), delayMs);
-  socket.once('close', () => clearTimeout(timer));
+  const cancel = monotonicTimers.after(delayMs, () => socket.destroy());
+  socket.once('close', cancel);
 }

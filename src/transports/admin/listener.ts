@@ -2,7 +2,8 @@ import { LogThrottle } from '../../runtime/logging/log-throttle.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { RateLimiter } from '../../runtime/rates/rate-limiter.ts';
-import { withTimeout } from '../../runtime/system-timers.ts';
+import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
+import { every } from '../../runtime/time/every.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { PARAMETERS_MAX, withoutPrefix } from '../request-target.ts';
 import {
@@ -278,10 +279,10 @@ class RequestHandler {
 
   /** Ends a streamed answer when its client is no longer authorised: the session expired, or the password changed. */
   private watchStream({ head, signal }: AdminCall, stream: AbortController): void {
-    const timer = setInterval(() => {
+    const stop = every(monotonicTimers, this.bounds.accessMs, () => {
       if (!this.access.isStillIdentified(head)) stream.abort('session-over');
-    }, this.bounds.accessMs);
-    signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+    });
+    signal.addEventListener('abort', stop, { once: true });
   }
 
   /** `headers` gets the cookies. */

@@ -3,6 +3,8 @@ import type { PushRefusal } from '../../push/refusal.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { RateLimiter } from '../../runtime/rates/rate-limiter.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
+import { every } from '../../runtime/time/every.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import type { ListenerHealth } from '../health.ts';
 import { type PushBounds, pushBounds } from './bounds.ts';
@@ -75,7 +77,7 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
   /** Of requests that came to the port of Channels. */
   private readonly turns = new Turns();
   private readonly connecting = new RateLimiter<string>();
-  private readonly speedChecks: NodeJS.Timeout;
+  private readonly stopSpeedChecks: () => void;
 
   private constructor(settings: ListenSettings, context: PushListenerContext, bounds: PushBounds) {
     const { log, meter, proxies, pathPrefix } = context;
@@ -88,10 +90,10 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
     this.bounds = bounds;
     this.backends = new RequestPool(bounds.requests, bounds.heldBytes);
     this.anonymous = new RequestPool(bounds.requests, bounds.heldBytes);
-    this.speedChecks = setInterval(() => {
+    this.stopSpeedChecks = every(monotonicTimers, bounds.checkMs, () => {
       const nowMs = performance.now();
       for (const handler of this.receiving) handler.checkSpeed(nowMs);
-    }, bounds.checkMs);
+    });
   }
 
   /** Opens the port of the push API. Rejects with the error of Node.js if it cannot, for example `EADDRINUSE`. */
@@ -175,9 +177,9 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
    * Closes a server. Node.js checks no timeouts of a closed server, so requests that take too long are aborted here.
    */
   private retire(server: HttpServer): void {
-    const timer = setTimeout(() => server.end(), this.bounds.requestMs);
+    const cancel = monotonicTimers.after(this.bounds.requestMs, () => server.end());
     void server.close().then(() => {
-      clearTimeout(timer);
+      cancel();
       this.servers.delete(server);
     });
   }
@@ -190,12 +192,12 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
   async [Symbol.asyncDispose](): Promise<void> {
     this.isStopped = true;
     await this.replaced;
-    const timer = setTimeout(() => {
+    const cancel = monotonicTimers.after(this.bounds.stopMs, () => {
       for (const server of this.servers) server.end();
-    }, this.bounds.stopMs);
+    });
     await Promise.all([...this.servers].map((server) => server.close()));
-    clearTimeout(timer);
-    clearInterval(this.speedChecks);
+    cancel();
+    this.stopSpeedChecks();
   }
 
   onRequest(head: RequestHead, connection: Connection): RequestHandler {

@@ -52,7 +52,7 @@ function stage(settings: object = {}) {
       coalescer: new Coalescer({
         now: () => performance.now(),
         busyShare: () => 0,
-        after: (delayMs, run) => setTimeout(run, delayMs),
+        after: monotonicTimers.after,
         afterTurn: (run) => void setImmediate(run),
       }),
       closing: new ClosingBytes(1_000_000, monotonicTimers),

@@ -1,5 +1,6 @@
 import { socketPath } from '../../../runtime/listen-host.ts';
 import type { Log } from '../../../runtime/ports.ts';
+import { unrefTimers } from '../../../runtime/system-timers.ts';
 import { type AdminAnswer, refuse } from '../../../transports/admin/answers.ts';
 import type { RequestHead } from '../../../transports/admin/request-head.ts';
 import type { AdminRoute } from '../../../transports/admin/routes.ts';
@@ -186,9 +187,9 @@ class BundleOnDemand {
       return this.done;
     } catch (error) {
       // A failure is retried later, but not on each request.
-      setTimeout(() => {
+      unrefTimers.after(RETRY_MS, () => {
         this.bundling = undefined;
-      }, RETRY_MS).unref();
+      });
       throw error;
     }
   }

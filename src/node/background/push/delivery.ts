@@ -87,7 +87,7 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
     notices: noticesOf(options, { idOf, tapOf }),
     isAlone: database.dialect === 'sqlite',
   });
-  let waking: NodeJS.Timeout | undefined;
+  let cancelWaking: (() => void) | undefined;
   let accepted = 0;
   return {
     replace(changed) {
@@ -96,18 +96,18 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
     },
     wake() {
       accepted += 1;
-      waking ??= setTimeout(() => {
-        waking = undefined;
+      cancelWaking ??= systemTimers.after(WAKE_MS, () => {
+        cancelWaking = undefined;
         pipeline.wake(accepted);
         accepted = 0;
-      }, WAKE_MS);
+      });
     },
     makeRoom: (...of) => pipeline.makeRoom(...of),
     figures: () => pipeline.figures(),
     lastOutcomes: (instance, platform) => pipeline.lastOutcomes(instance, platform),
     gateways,
     async [Symbol.asyncDispose]() {
-      clearTimeout(waking);
+      cancelWaking?.();
       await pipeline.stop();
       await publishEvents[Symbol.asyncDispose]();
       await gateways[Symbol.asyncDispose]();

@@ -1,6 +1,7 @@
 import type { TableMeter } from '../../../observability/meter.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import type { SocketMarks } from '../../../runtime/shared-memory/socket-marks.ts';
+import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { ClientAudience } from '../../../transports/clients/audience.ts';
 import { Connections } from '../../../transports/clients/connections.ts';
 import { PublishTurns } from '../../../transports/clients/frames/publish-turns.ts';
@@ -82,7 +83,7 @@ function openCoalescer(share: LoopShare): Coalescer {
   return new Coalescer({
     now: () => performance.now(),
     busyShare: (nowMs) => share.at(nowMs),
-    after: (delayMs, run) => setTimeout(run, delayMs),
+    after: monotonicTimers.after,
     // At the end of a turn Bun first sends what was published, then runs these.
     afterTurn: (run) => void setImmediate(run),
   });

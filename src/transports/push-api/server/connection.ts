@@ -1,6 +1,7 @@
 import type { Socket } from 'bun';
 import { addressKey } from '../../../runtime/ip-address.ts';
 import { peerAddress } from '../../../runtime/listen-host.ts';
+import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { PushBounds } from '../bounds.ts';
 import type { Client } from '../call.ts';
 import { BodyReader } from './http/body-reader.ts';
@@ -105,7 +106,7 @@ export class Connection implements RequestConnection {
   /** Nothing more is read: the last answer is on its way. */
   private isEnding = false;
   private endsWhenSent = false;
-  private lingering: NodeJS.Timeout | undefined;
+  private stopLingering: (() => void) | undefined;
   private isCutOff = false;
   private wasWorking = false;
   /** Since when it has waited for a request, for the rest of a head, or for its last answer to be read. */
@@ -168,7 +169,7 @@ export class Connection implements RequestConnection {
     this.isEnding = true;
     this.input = NOTHING;
     this.output = [];
-    clearTimeout(this.lingering);
+    this.stopLingering?.();
     const { current } = this;
     this.current = undefined;
     current?.handler?.connectionClosed();
@@ -264,7 +265,7 @@ export class Connection implements RequestConnection {
     this.write(Buffer.from(answer));
     // The client may still be sending. If we closed now, the system would discard the answer.
     if (lingerMs === 0) this.end();
-    else this.lingering = setTimeout(() => this.destroy(), lingerMs);
+    else this.stopLingering = monotonicTimers.after(lingerMs, () => this.destroy());
     return true;
   }
 

@@ -1,6 +1,8 @@
 import type { Socket, SocketListener } from 'bun';
 import { type Certificate, CIPHER_SUITES } from '../../../runtime/certificate.ts';
 import { socketPath } from '../../../runtime/listen-host.ts';
+import { monotonicTimers } from '../../../runtime/system-timers.ts';
+import { every } from '../../../runtime/time/every.ts';
 import { openToGroup } from '../../socket-file.ts';
 import type { PushBounds } from '../bounds.ts';
 import { Connection, type ConnectionOwner, type RequestOfConnection } from './connection.ts';
@@ -45,7 +47,7 @@ export class HttpServer implements ConnectionOwner {
   private readonly share: ConnectionShare;
   private readonly connections = new Set<Connection>();
   private readonly turns = new Turns();
-  private readonly checks: NodeJS.Timeout;
+  private readonly stopChecks: () => void;
   private checkedAtMs = performance.now();
   private isClosed = false;
   private readonly empty = Promise.withResolvers<void>();
@@ -83,7 +85,7 @@ export class HttpServer implements ConnectionOwner {
       this.port = 0;
       openToGroup(host);
     }
-    this.checks = setInterval(() => this.checkTimes(), bounds.checkMs);
+    this.stopChecks = every(monotonicTimers, bounds.checkMs, () => this.checkTimes());
   }
 
   /** The number of open connections, also of those whose TLS handshake is not done. */
@@ -170,7 +172,7 @@ export class HttpServer implements ConnectionOwner {
 
   private settleIfEmpty(): void {
     if (!this.isClosed || this.connections.size > 0) return;
-    clearInterval(this.checks);
+    this.stopChecks();
     this.empty.resolve();
   }
 }

@@ -1,4 +1,5 @@
 import { PushRefusal } from '../../../push/refusal.ts';
+import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { HEALTH_HEADERS, HEALTH_METHODS, type ListenerHealth } from '../../health.ts';
 import { Lingering } from '../../refused-body.ts';
 import type { PushBounds } from '../bounds.ts';
@@ -403,12 +404,11 @@ export class RequestHandler implements RequestOfConnection, PooledRequest {
     }
     // Rarely reached. A timer for each connection would cost too much.
     const { unreadAnswerMs } = this.context.bounds;
-    const timer = setTimeout(
-      () => this.cutOff('the client does not read its answers'),
-      unreadAnswerMs,
+    const cancel = monotonicTimers.after(unreadAnswerMs, () =>
+      this.cutOff('the client does not read its answers'),
     );
     void sent.then(() => {
-      clearTimeout(timer);
+      cancel();
       if (!lingers) this.finish();
     });
     if (lingers) this.linger();
