@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../config/schema.ts';
 import { redactedUrl } from '../runtime/logging/redact.ts';
-import type { Attempt, OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../webhooks/outbox.ts';
+import type {
+  OutboxEntry,
+  OutboxEntryDetails,
+  OutboxFilter,
+  WebhookAttempt,
+} from '../webhooks/outbox.ts';
 import { type Rights, seesApp, seesInstance } from './rights.ts';
 
 const time = z.iso.datetime();
@@ -123,7 +128,7 @@ export function seesWebhook(
   return kind === 'channels' ? seesApp(rights, ownerId) : seesInstance(rights, ownerId);
 }
 
-function showAttempt({ number, atMs, durationMs, outcome, status, answer }: Attempt) {
+function showAttempt({ number, atMs, durationMs, outcome, status, answer }: WebhookAttempt) {
   return { number, at: timeText(atMs), durationMs, outcome, status: status ?? null, answer };
 }
 

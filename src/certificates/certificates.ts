@@ -4,7 +4,7 @@ import { messageOf } from '../runtime/error-code.ts';
 import type { Log, Timers } from '../runtime/ports.ts';
 import { Poller } from '../runtime/time/poller.ts';
 import { AcmeFault } from './acme/fault.ts';
-import type { Send } from './acme/link.ts';
+import type { SendToAuthority } from './acme/link.ts';
 import { orderCertificate } from './acme/order.ts';
 import type { CertificateStore, KeptCertificate, KeptState, OrderEnd, OrderPlan } from './kept.ts';
 import { begun, dueAtMs, failed, planFor, subjectOf, succeeded, validity } from './order-plan.ts';
@@ -27,7 +27,7 @@ export interface CertificatesOptions {
   readonly email: string;
   readonly domains: readonly string[];
   readonly store: CertificateStore;
-  readonly send: Send;
+  readonly send: SendToAuthority;
   readonly timers: Timers;
   readonly random: () => number;
   /** Called with each new certificate. */

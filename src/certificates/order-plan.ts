@@ -21,13 +21,13 @@ const LIMITED_MS = HOUR_MS;
 /** The longest delay that we accept from an authority. Milliseconds. */
 const AUTHORITY_WAIT_MAX_MS = 8 * DAY_MS;
 
-export interface Subject {
+export interface OrderSubject {
   readonly directory: string;
   readonly domains: readonly string[];
 }
 
 /** Identifies what a certificate is ordered for: a text of the directory and the domains. */
-export function subjectOf({ directory, domains }: Subject): string {
+export function subjectOf({ directory, domains }: OrderSubject): string {
   return [directory, ...domains.toSorted()].join(' ');
 }
 

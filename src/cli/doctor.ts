@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../config/schema.ts';
-import type { Subject } from '../doctor/examination.ts';
+import type { ExaminedServer } from '../doctor/examination.ts';
 import { type Finding, failed, notChecked, ok } from '../doctor/finding.ts';
-import type { Check } from '../doctor/report.ts';
+import type { CheckResult } from '../doctor/report.ts';
 import type { ExamineOptions } from '../engines/redis/examine.ts';
 import type { FoundServers } from '../node/background/cluster/find-servers.ts';
 import { readRedisTls, readStoreTls } from '../node/tls-files.ts';
@@ -91,12 +91,12 @@ export async function doctor(invocation: Invocation): Promise<ExitCode> {
   const { given, output } = invocation;
   // Loaded only here: a server starts faster without them.
   const { examine } = await import('../doctor/examine.ts');
-  const { formatCheck, Report } = await import('../doctor/report.ts');
+  const { formatCheck, DoctorReport } = await import('../doctor/report.ts');
   const asJson = given.has('json');
-  const show = (check: Check) => {
+  const show = (check: CheckResult) => {
     if (!asJson) output.print(formatCheck(check));
   };
-  let report: InstanceType<typeof Report>;
+  let report: InstanceType<typeof DoctorReport>;
   if (['redis', 'store', 'proxy'].some((option) => given.has(option))) {
     noOperand(given);
     const config = readConfig(invocation);
@@ -104,7 +104,7 @@ export async function doctor(invocation: Invocation): Promise<ExitCode> {
     const cluster = given.has('redis') ? clusterOf(config, timeoutOf(given) * 1000) : undefined;
     const store = given.has('store') ? storeOf(config) : undefined;
     const proxy = given.has('proxy') ? await proxyOf(config, timeoutOf(given)) : undefined;
-    report = new Report(undefined, show);
+    report = new DoctorReport(undefined, show);
     if (cluster !== undefined) {
       const { examineRedis } = await import('../engines/redis/examine.ts');
       for await (const finding of examineRedis(cluster)) report.add(finding.name, finding);
@@ -119,7 +119,7 @@ export async function doctor(invocation: Invocation): Promise<ExitCode> {
     for await (const finding of proxy ?? []) report.add(finding.name, finding);
   } else {
     const subject = readSubject(given);
-    report = new Report(subject.secret, show);
+    report = new DoctorReport(subject.secret, show);
     await examine(subject, report);
   }
   output.print(
@@ -199,7 +199,7 @@ function judgePassword(password: string | null): Finding {
     : { result: 'ok', detail: 'admin.password is set; all servers need the same' };
 }
 
-function readSubject(given: Arguments): Subject {
+function readSubject(given: Arguments): ExaminedServer {
   noOperand(given);
   const file = given.value('ca');
   return {
@@ -218,7 +218,7 @@ function readSubject(given: Arguments): Subject {
   };
 }
 
-function readAuthorization(given: Arguments): Subject['authorization'] {
+function readAuthorization(given: Arguments): ExaminedServer['authorization'] {
   const url = given.value('auth-endpoint');
   const channel = given.value('auth-channel');
   const headers = secretOf(given, 'auth-headers');

@@ -1,7 +1,7 @@
 import { applyEnvironment, variablePath } from './environment/environment.ts';
 import type { Environment } from './environment/variables.ts';
 import { type ConfigPlaces, type ReadContent, readFoundFile } from './file/find-file.ts';
-import { onePerPath, type Problem, problemsOf, wording } from './file/problems.ts';
+import { type ConfigProblem, onePerPath, problemsOf, wording } from './file/problems.ts';
 import { type Config, configSchema } from './schema.ts';
 import { quotedCredentials } from './settings/credentials.ts';
 import { crossCheck } from './settings/cross-checks.ts';
@@ -17,12 +17,12 @@ export type LoadedConfig =
       readonly isFileEmpty: boolean;
       readonly tenants: TenantPlaces;
       /** What is probably a mistake. */
-      readonly warnings: readonly Problem[];
+      readonly warnings: readonly ConfigProblem[];
     }
   | {
       readonly ok: false;
       readonly source: string | undefined;
-      readonly problems: readonly Problem[];
+      readonly problems: readonly ConfigProblem[];
     };
 
 /** A configuration that can be used. */
@@ -43,7 +43,7 @@ export function loadConfig(places: ConfigPlaces): LoadedConfig {
 /** Reports why the file cannot be read, together with problems of the environment. */
 function unread(
   source: string | undefined,
-  problem: Problem,
+  problem: ConfigProblem,
   environment: Environment,
 ): LoadedConfig {
   const { problems } = applyEnvironment(configSchema, {}, environment);
@@ -70,10 +70,10 @@ function check({ value, source, isEmpty }: ReadContent, environment: Environment
 
 /** Replaces the path of a problem by the variable or file that must be corrected. */
 function placed(
-  problem: Problem,
+  problem: ConfigProblem,
   source: string | undefined,
   variables: ReadonlyMap<string, string>,
-): Problem {
+): ConfigProblem {
   // A variable sets the whole list.
   const variable = variables.get(problem.path.replace(/\[\d+\]$/, ''));
   if (variable !== undefined) return { ...problem, path: variablePath(variable, problem.path) };

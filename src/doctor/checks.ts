@@ -26,14 +26,14 @@ import { exchange, type HttpRequest } from './client/http-exchange.ts';
 import type { Destination } from './client/link.ts';
 import { acceptsTls, checkName, checkTcp, checkTls } from './client/reach.ts';
 import { channelAuth } from './client/signed-request.ts';
-import type { Examination, Route } from './examination.ts';
+import type { Examination, NetworkRoute } from './examination.ts';
 import { answererOf } from './explain/proxy-advice.ts';
 import { type Finding, failed, ok } from './finding.ts';
 import {
   addressOf,
-  type Endpoint,
   isHosted,
   parseTarget,
+  type ServerAddress,
   sameEndpoint,
   type Target,
 } from './target.ts';
@@ -288,8 +288,8 @@ function checkUrl(e: Examination): Finding {
 /** Name, TCP and TLS of one endpoint. */
 function reachChecks(
   [dns, tcp, tls]: readonly [CheckName, CheckName, CheckName],
-  routeOf: (examination: Examination) => Route,
-  endpointOf: (target: Target) => Endpoint,
+  routeOf: (examination: Examination) => NetworkRoute,
+  endpointOf: (target: Target) => ServerAddress,
 ): readonly Check[] {
   const endpoint = (e: Examination) => endpointOf(found(e.target));
   return [

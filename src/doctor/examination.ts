@@ -7,11 +7,11 @@ import type { FallbackSession } from './client/fallback-session.ts';
 import type { HttpAnswer } from './client/http-exchange.ts';
 import type { Destination, Link } from './client/link.ts';
 import type { Manner } from './client/reach.ts';
-import type { Report } from './report.ts';
+import type { DoctorReport } from './report.ts';
 import type { Target } from './target.ts';
 
 /** What to examine, and with what. */
-export interface Subject {
+export interface ExaminedServer {
   readonly url: string;
   readonly apiUrl: string | undefined;
   readonly key: string;
@@ -25,7 +25,7 @@ export interface Subject {
 }
 
 /** How far the doctor got towards one endpoint. */
-export interface Route {
+export interface NetworkRoute {
   addresses: readonly string[];
   /** An address that accepts TCP connections. */
   open?: Destination;
@@ -35,14 +35,14 @@ export interface Route {
 
 /** What earlier checks found, for later ones. */
 export class Examination implements Disposable {
-  readonly subject: Subject;
-  readonly report: Report;
+  readonly subject: ExaminedServer;
+  readonly report: DoctorReport;
   /** A name that no other client uses. */
   readonly channel = `fanfare-doctor-${randomBytes(8).toString('hex')}`;
   target: Target | undefined;
-  readonly clientRoute: Route = { addresses: [] };
+  readonly clientRoute: NetworkRoute = { addresses: [] };
   /** Unused if the HTTP API has the same address as the WebSocket. */
-  readonly apiRoute: Route = { addresses: [] };
+  readonly apiRoute: NetworkRoute = { addresses: [] };
   isOneEndpoint = false;
   /** The first answer of the HTTP API, and the connection on which it came. */
   answer: HttpAnswer | undefined;
@@ -56,7 +56,7 @@ export class Examination implements Disposable {
   triggered: Called | undefined;
   private readonly resources = new DisposableStack();
 
-  constructor(subject: Subject, report: Report) {
+  constructor(subject: ExaminedServer, report: DoctorReport) {
     this.subject = subject;
     this.report = report;
   }

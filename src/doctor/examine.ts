@@ -1,10 +1,10 @@
 import { type Check, checks } from './checks.ts';
-import { Examination, type Subject } from './examination.ts';
+import { Examination, type ExaminedServer } from './examination.ts';
 import { notChecked } from './finding.ts';
-import type { Report } from './report.ts';
+import type { DoctorReport } from './report.ts';
 
 /** Makes every check of the table, in the order in which things can go wrong. */
-export async function examine(subject: Subject, report: Report): Promise<void> {
+export async function examine(subject: ExaminedServer, report: DoctorReport): Promise<void> {
   using examination = new Examination(subject, report);
   for (const check of checks) report.add(check.name, await make(check, examination));
 }

@@ -10,7 +10,7 @@ import {
 import type { Finding } from './finding.ts';
 
 /** One check as it is printed. */
-export interface Check {
+export interface CheckResult {
   readonly name: CheckName;
   readonly result: Finding['result'];
   readonly detail: string;
@@ -19,19 +19,19 @@ export interface Check {
 }
 
 /** Collects the results, without the secret. */
-export class Report {
-  readonly checks: Check[] = [];
+export class DoctorReport {
+  readonly checks: CheckResult[] = [];
   private readonly secret: string | undefined;
-  private readonly onCheck: (check: Check) => void;
+  private readonly onCheck: (check: CheckResult) => void;
 
   /** `onCheck` is called with each check as soon as it is made. */
-  constructor(secret: string | undefined, onCheck: (check: Check) => void) {
+  constructor(secret: string | undefined, onCheck: (check: CheckResult) => void) {
     this.secret = secret;
     this.onCheck = onCheck;
   }
 
   add(name: CheckName, finding: Finding): void {
-    const check: Check = {
+    const check: CheckResult = {
       name,
       result: finding.result,
       detail: this.withoutSecret(finding.detail),
@@ -42,7 +42,7 @@ export class Report {
   }
 
   /** A check that was made. */
-  of(name: CheckName): Check | undefined {
+  of(name: CheckName): CheckResult | undefined {
     return this.checks.find((check) => check.name === name);
   }
 
@@ -97,7 +97,7 @@ const NAME_WIDTH = Math.max(
 );
 
 /** One check as text: a line with a mark, and the advice indented under it. */
-export function formatCheck({ name, result, detail, advice }: Check): string {
+export function formatCheck({ name, result, detail, advice }: CheckResult): string {
   const said = result === 'not checked' ? `not checked: ${detail}` : detail;
   // It may quote a server.
   const lines = [`${marks[result]} ${name.padEnd(NAME_WIDTH)}  ${printable(said)}`];

@@ -1,7 +1,7 @@
 import { type JsonObject, readJsonObject } from '../runtime/json-object.ts';
 import type { NotificationLog } from './notification-log.ts';
 import type { Received } from './received.ts';
-import type { Script } from './script.ts';
+import type { FaultScript } from './script.ts';
 import { readScriptRequest } from './script-request.ts';
 import type { FakeSubscription } from './web/fake-push-service.ts';
 
@@ -9,7 +9,7 @@ export interface ControlOptions {
   readonly address: string;
   readonly port: number;
   readonly received: NotificationLog<Received>;
-  readonly scripts: Readonly<Record<Received['gateway'], Script>>;
+  readonly scripts: Readonly<Record<Received['gateway'], FaultScript>>;
   /** Subscribes a new browser. */
   readonly subscribe: (applicationServerKey: string) => FakeSubscription;
   /** Settings of an instance that uses these gateways. */

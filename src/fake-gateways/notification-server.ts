@@ -7,7 +7,7 @@ import {
   serveHttp2,
 } from './http2-server.ts';
 import { NotificationLog } from './notification-log.ts';
-import { type Act, Script } from './script.ts';
+import { type Act, FaultScript } from './script.ts';
 
 /** A notification that arrived at the fake of APNs or FCM. */
 export interface Arrival {
@@ -57,7 +57,7 @@ export interface NotificationServer extends AsyncDisposable {
   /** What it has checked. Refused streams are not in it. */
   readonly arrivals: NotificationLog<Arrival>;
   /** By device token. */
-  readonly script: Script;
+  readonly script: FaultScript;
   readonly sessions: ReadonlySet<ServedSession>;
 }
 
@@ -66,7 +66,7 @@ export async function serveNotifications(
   options: NotificationServerOptions,
 ): Promise<NotificationServer> {
   const arrivals = new NotificationLog<Arrival>(options.entriesMax);
-  const script = new Script();
+  const script = new FaultScript();
   const server = await serveHttp2({
     ...options,
     onRequest: (request) => script.afterLatency(() => serve(request)),

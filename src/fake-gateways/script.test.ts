@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'bun:test';
 import { NotificationLog } from './notification-log.ts';
-import { Script } from './script.ts';
+import { FaultScript } from './script.ts';
 
 describe('a script', () => {
   it('applies acts to the next requests, in order', () => {
-    const script = new Script();
+    const script = new FaultScript();
     script.forNext(2, { act: 'hang' });
     script.forNext(1, { act: 'reset' });
     const acts = ['a', 'b', 'c', 'd'].map((token) => script.take(token)?.act);
@@ -12,7 +12,7 @@ describe('a script', () => {
   });
 
   it('applies acts to a token, until they are replaced', () => {
-    const script = new Script();
+    const script = new FaultScript();
     script.forToken('a', { act: 'cut' }, 1);
     script.forToken('b', { act: 'hang' });
     script.forNext(1, { act: 'reset' });

@@ -24,7 +24,7 @@ interface Scripted {
 }
 
 /** What is to go wrong, for one token or for the next requests. */
-export class Script implements Disposable {
+export class FaultScript implements Disposable {
   /** Delay of each answer. */
   latencyMs = 0;
   private readonly forTokens = new Map<string, Scripted>();

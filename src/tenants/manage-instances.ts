@@ -20,13 +20,13 @@ import { OperationRefused } from './operation-refused.ts';
 import { instanceKind } from './tenant-kind.ts';
 import { withWholeUrls } from './webhook-url.ts';
 
-export interface InstanceChange {
+export interface RequestedInstance {
   readonly name?: string | undefined;
   /** All other settings, as in the configuration. `null` removes one. */
   readonly settings: Settings;
 }
 
-export interface NewInstance extends InstanceChange {
+export interface NewInstance extends RequestedInstance {
   readonly id?: string | undefined;
   readonly secretKeys?: readonly string[] | undefined;
 }
@@ -66,7 +66,7 @@ export class InstanceAdmin extends TenantAdmin<
   }
 
   /** Changes the given settings and keeps the others. */
-  update(id: InstanceId, change: InstanceChange): Promise<void> {
+  update(id: InstanceId, change: RequestedInstance): Promise<void> {
     return this.change(id, async () => {
       const { secretKeys } = await this.stored(id);
       const found = await this.store.update(id, (now) =>
@@ -77,7 +77,7 @@ export class InstanceAdmin extends TenantAdmin<
   }
 
   /** Returns what `update` would make of an instance. Nothing is changed. */
-  tryUpdate(id: InstanceId, change: InstanceChange): Promise<KeptTenant<InstanceSettings>> {
+  tryUpdate(id: InstanceId, change: RequestedInstance): Promise<KeptTenant<InstanceSettings>> {
     return this.tried(id, async () => changed(await this.stored(id), change));
   }
 
@@ -120,7 +120,7 @@ export class InstanceAdmin extends TenantAdmin<
   }
 }
 
-function changed(instance: StoredInstance, { name, settings }: InstanceChange): StoredInstance {
+function changed(instance: StoredInstance, { name, settings }: RequestedInstance): StoredInstance {
   const after = checkedAsWhole({
     ...instance,
     name: name ?? instance.name,

@@ -5,7 +5,7 @@ import type { Clock } from '../runtime/ports.ts';
 const UNREAD_MS = 10_000;
 
 /** Notices that a client takes nothing of what waits for it. */
-export class Progress {
+export class ReadProgress {
   private bytes = Number.NaN;
   private sinceMs = 0;
 
@@ -39,7 +39,7 @@ export interface UnreadAnswersOptions {
 
 interface Held {
   readonly bytes: number;
-  readonly progress: Progress;
+  readonly progress: ReadProgress;
 }
 
 /**
@@ -74,7 +74,7 @@ export class UnreadAnswers {
       this.breakOldestOf(yielding);
     }
     this.budget.add(owner, bytes);
-    this.held.set(answer, { bytes, progress: new Progress() });
+    this.held.set(answer, { bytes, progress: new ReadProgress() });
     return true;
   }
 

@@ -28,7 +28,7 @@ export interface RecordUpdate {
 }
 
 /** What is sent to the watchers of an app together. */
-export interface Batch {
+export interface StreamBatch {
   readonly events: readonly StreamRecord[];
   readonly updates: readonly RecordUpdate[];
   readonly skipped: ByKind;
@@ -103,7 +103,7 @@ export class Merger {
   }
 
   /** Returns what can be sent now. */
-  take(nowMs: number): Batch {
+  take(nowMs: number): StreamBatch {
     const sent = this.waiting.filter(({ dueMs }) => dueMs <= nowMs);
     this.waiting = this.waiting.filter(({ dueMs }) => dueMs > nowMs);
     // Loops report at different times.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { FakeTime } from '../../testing/fake-time.ts';
-import type { Batch, StreamRecord } from './merger.ts';
+import type { StreamBatch, StreamRecord } from './merger.ts';
 import { type StreamQuery, WatchStream } from './stream.ts';
 
 /** A stream, and a reader that reads when it is asked to. */
@@ -42,7 +42,7 @@ const record = (n: number, more: Partial<StreamRecord> = {}): StreamRecord => ({
   ...more,
 });
 
-const batch = (events: readonly StreamRecord[], more: Partial<Batch> = {}): Batch => ({
+const batch = (events: readonly StreamRecord[], more: Partial<StreamBatch> = {}): StreamBatch => ({
   events,
   updates: [],
   skipped: {},

@@ -1,7 +1,7 @@
 import { EventStream, eventText } from '../runtime/event-stream.ts';
 import type { Timers } from '../runtime/ports.ts';
 import { WAITING_CHARACTERS_MAX, WAITING_RECORDS_MAX } from './limits.ts';
-import type { Batch, RecordUpdate, StreamRecord } from './merger.ts';
+import type { RecordUpdate, StreamBatch, StreamRecord } from './merger.ts';
 import {
   addByKind,
   instanceIn,
@@ -81,7 +81,7 @@ export class WatchStream {
   }
 
   /** Adds the records of a batch that the reader wants to see. */
-  offer({ events, updates, skipped }: Batch): void {
+  offer({ events, updates, skipped }: StreamBatch): void {
     const { filter } = this.query;
     for (const record of events) {
       if (!isWanted(filter, record)) continue;

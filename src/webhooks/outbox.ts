@@ -70,7 +70,7 @@ export interface ClaimedRequest extends OutboxRequest {
 }
 
 /** One attempt to deliver a request, for the log. */
-export interface Attempt {
+export interface WebhookAttempt {
   /** From 1. */
   readonly number: number;
   readonly atMs: number;
@@ -88,7 +88,7 @@ export interface Attempt {
  */
 export interface Settlement {
   readonly request: ClaimedRequest;
-  readonly attempt: Attempt | undefined;
+  readonly attempt: WebhookAttempt | undefined;
   readonly next:
     | { readonly state: 'waiting'; readonly atMs: number }
     | { readonly state: 'delivered' | 'failed'; readonly atMs: number; readonly reason: string };
@@ -174,7 +174,7 @@ export interface OutboxEntryDetails extends OutboxEntry {
   /** Of the kind `'publish'`, without the user name and password in the publish. */
   readonly body: string;
   /** The oldest first. */
-  readonly attemptLog: readonly Attempt[];
+  readonly attemptLog: readonly WebhookAttempt[];
 }
 
 export interface OutboxFilter {

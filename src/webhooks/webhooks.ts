@@ -23,7 +23,6 @@ import {
 } from './limits.ts';
 import { enforceLogRetention } from './log-retention.ts';
 import type {
-  Attempt,
   AttemptOutcome,
   Outbox,
   OutboxEntry,
@@ -31,11 +30,12 @@ import type {
   OutboxFilter,
   OutboxLog,
   Settlement,
+  WebhookAttempt,
 } from './outbox.ts';
 import { OutboxWriter } from './outbox-writer.ts';
 import { type EndpointHealth, EndpointHealthBook } from './sending/endpoint-health.ts';
 import { EndpointQueues } from './sending/endpoint-queues.ts';
-import { Sender } from './sending/sender.ts';
+import { WebhookSender } from './sending/sender.ts';
 import { sign, type WebhookOwners } from './sending/sign.ts';
 import { sendTest } from './sending/test-request.ts';
 
@@ -92,7 +92,7 @@ export class Webhooks implements AsyncDisposable {
   private readonly health = new EndpointHealthBook();
   private readonly intake: Intake;
   private readonly writer: OutboxWriter;
-  private readonly sender: Sender;
+  private readonly sender: WebhookSender;
   /** One write or other change of the store at a time, so that the queues agree with it. */
   private readonly storeAccess = new Mutex();
   private cancelFlush: (() => void) | undefined;
@@ -126,7 +126,7 @@ export class Webhooks implements AsyncDisposable {
       throttle,
       storeState: options.storeState ?? (() => undefined),
     });
-    this.sender = new Sender({
+    this.sender = new WebhookSender({
       outbox,
       writer: this.writer,
       queues,
@@ -217,7 +217,10 @@ export class Webhooks implements AsyncDisposable {
    * Sends a request without events to a webhook of an app once, outside of all queues, and returns the result. It is
    * not stored. `busy`: the limit of concurrent tests is reached.
    */
-  async test(appId: string, url: string): Promise<Attempt | 'busy' | { readonly refused: string }> {
+  async test(
+    appId: string,
+    url: string,
+  ): Promise<WebhookAttempt | 'busy' | { readonly refused: string }> {
     if (this.tests >= TESTS_MAX) return 'busy';
     this.tests++;
     try {

@@ -6,7 +6,7 @@ import { NO_PLACE } from '../../src/runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers } from '../../src/runtime/system-timers.ts';
 import { ClientAudience } from '../../src/transports/clients/audience.ts';
 import { FakeConnection } from '../../src/transports/clients/connection.fixture.ts';
-import { Connections } from '../../src/transports/clients/connections.ts';
+import { ClientConnections } from '../../src/transports/clients/connections.ts';
 import { SlowConsumers } from '../../src/transports/clients/frames/slow-consumers.ts';
 import { ClosingBytes } from '../../src/transports/websocket/closing-bytes.ts';
 import { idleCoalescer } from '../../src/transports/websocket/coalescing/coalescer.fixture.ts';
@@ -21,7 +21,7 @@ import { WebSocketTopics } from '../../src/transports/websocket/websocket-topics
 import { audienceContract, type Listener, type OpenAudience } from './audience.contract.ts';
 import { appWith, channel } from './values.ts';
 
-const slowConsumersOf = (connections: Connections) =>
+const slowConsumersOf = (connections: ClientConnections) =>
   new SlowConsumers({
     connections,
     bytesMax: 1024 * 1024,
@@ -59,7 +59,7 @@ async function open({
   kinds = ['websocket'],
 }: OpenOptions = {}): Promise<OpenAudience> {
   const coalescer = isBusy ? busyCoalescer() : idleCoalescer();
-  const connections = new Connections();
+  const connections = new ClientConnections();
   const slowConsumers = slowConsumersOf(connections);
   const native = new WebSocketTopics(slowConsumers, coalescer);
   const meter = new TableMeter();
@@ -131,7 +131,7 @@ function webSocketListener(client: WebSocket, peer: WebSocketConnection): Listen
 }
 
 /** A peer without a socket, as a fallback over HTTP would be: its frames go to a queue. */
-function queueListener(connections: Connections): Listener {
+function queueListener(connections: ClientConnections): Listener {
   const peer = new FakeConnection({ id: `${connections.newFirstHalf()}.7` });
   connections.add(peer);
   return {
@@ -153,7 +153,7 @@ audienceContract('ClientAudience of queues and WebSockets', () =>
 
 /** An audience of servers that have three subscribers each. */
 function audienceOn(servers: number, coalescer: Coalescer): ClientAudience {
-  const connections = new Connections();
+  const connections = new ClientConnections();
   const slowConsumers = slowConsumersOf(connections);
   const native = new WebSocketTopics(slowConsumers, coalescer);
   // Bun's class cannot be constructed.

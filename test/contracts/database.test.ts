@@ -6,7 +6,7 @@ import packageJson from '../../package.json';
 import { type Database, openDatabase, shownStore } from '../../src/stores/database/database.ts';
 import { StoreUnavailable } from '../../src/stores/database/faults.ts';
 import { migrations } from '../../src/stores/database/migrations.ts';
-import type { Batch } from '../../src/stores/database/write-queue.ts';
+import type { CommitBatch } from '../../src/stores/database/write-queue.ts';
 import { type EmptyStore, newDatabases, sqliteFile } from '../../testing/databases/databases.ts';
 import { ODD_DEFAULTS, throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { testSeed } from '../../testing/long-run.ts';
@@ -105,7 +105,7 @@ for (const kind of newDatabases) {
 
     it('runs a batch once for each commit, within it', async () => {
       const ran: number[] = [];
-      const batch: Batch<string> = {
+      const batch: CommitBatch<string> = {
         async run(sql, items) {
           ran.push(items.length);
           const rows = items.map((what) => ({ what, revision: 0 }));

@@ -1,7 +1,7 @@
 import type { RedisEngineServer } from '../../src/engines/redis/engine-server.ts';
 import type { RedisListener } from '../../src/engines/redis/link/redis-server.ts';
 import { RedisAway, type Reply } from '../../src/engines/redis/link/reply.ts';
-import type { Script } from '../../src/engines/redis/link/script.ts';
+import type { RedisScript } from '../../src/engines/redis/link/script.ts';
 import type { RedisLink } from '../../src/engines/redis/redis-link.ts';
 import { STATE } from '../../src/engines/redis/scripts/statements.ts';
 import { TICK } from '../../src/engines/redis/scripts/upkeep.ts';
@@ -13,7 +13,7 @@ export class FakeLink implements RedisLink, RedisEngineServer {
   away: RedisLink['away'];
   serverId = 'fake';
   /** What scripts answer in place of `ok`. */
-  readonly answers = new Map<Script, readonly Reply[]>();
+  readonly answers = new Map<RedisScript, readonly Reply[]>();
   private back = Promise.withResolvers<void>();
   private listener: RedisListener | undefined;
   /** What the server is marked with. */
@@ -33,7 +33,7 @@ export class FakeLink implements RedisLink, RedisEngineServer {
       if (name === 'SET') this.layout ??= String(value);
       return this.layout;
     },
-    script: async (script: Script) => {
+    script: async (script: RedisScript) => {
       if (this.away !== undefined) throw new RedisAway(this.away.why, false);
       return [...(this.answers.get(script) ?? answerOf(script))];
     },
@@ -68,7 +68,7 @@ export class FakeLink implements RedisLink, RedisEngineServer {
   }
 }
 
-function answerOf(script: Script): readonly Reply[] {
+function answerOf(script: RedisScript): readonly Reply[] {
   if (script === TICK) return ['ok', '1', -1, [], 0];
   if (script === STATE) return ['ok', '1', '0', -1, [], [], []];
   return ['ok', '1', '0', -1, []];

@@ -6,7 +6,7 @@ import type { Audience, WebhookSink } from '../../src/channels/ports.ts';
 import type { Usage } from '../../src/channels/usage/usage.ts';
 import { RedisEngine } from '../../src/engines/redis/engine.ts';
 import { type RedisListener, RedisServer } from '../../src/engines/redis/link/redis-server.ts';
-import { Script } from '../../src/engines/redis/link/script.ts';
+import { RedisScript } from '../../src/engines/redis/link/script.ts';
 import type { ClusterQuotas } from '../../src/engines/redis/quotas/cluster-quotas.ts';
 import type { RedisLink } from '../../src/engines/redis/redis-link.ts';
 import { ALL_SCRIPTS } from '../../src/engines/redis/scripts/all-scripts.ts';
@@ -18,7 +18,7 @@ import { partsOfLoop, silent } from './loop-parts.ts';
 import { LoopStage, type RecordingAudience } from './loop-stage.ts';
 
 /** What happens to a script that a loop sends; asked before each. */
-export type Fate = (script: Script) => 'answered' | 'reply-lost' | 'not-run';
+export type Fate = (script: RedisScript) => 'answered' | 'reply-lost' | 'not-run';
 
 /** What one loop has of its own. */
 export interface LoopOptions {
@@ -61,12 +61,12 @@ let clusters = 0;
 const SCRIPT_CLOCK = /local t = redis\.call\('TIME'\) return t\[1\][^\n]*?end/;
 
 /** The scripts with a clock that the test sets, in place of the one of Redis. */
-function withClock(prefix: string): ReadonlyMap<Script, Script> {
+function withClock(prefix: string): ReadonlyMap<RedisScript, RedisScript> {
   const clock = `return tonumber(redis.call('GET', '${prefix}now')) end`;
   const replaced = ALL_SCRIPTS.map((script) => {
     const source = script.source.replace(SCRIPT_CLOCK, clock);
     if (source === script.source) throw new Error('The clock of the scripts was not found');
-    return [script, new Script(source)] as const;
+    return [script, new RedisScript(source)] as const;
   });
   return new Map(replaced);
 }
@@ -97,7 +97,7 @@ export class RedisLoops implements OpenCluster {
   private readonly linkTimes: LinkTimes;
   private readonly apps: readonly App[];
   private readonly prefix: string;
-  private readonly scripts: ReadonlyMap<Script, Script>;
+  private readonly scripts: ReadonlyMap<RedisScript, RedisScript>;
   private readonly webhookEvents: AppWebhookEvent[] = [];
   private readonly barriers = new Map<string, () => void>();
   private readonly barrierOf = new Map<RedisServer, string>();

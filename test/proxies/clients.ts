@@ -10,8 +10,8 @@ import {
 import type { Ending } from '../../src/doctor/client/inbox.ts';
 import type { Destination } from '../../src/doctor/client/link.ts';
 import { examine } from '../../src/doctor/examine.ts';
-import type { Check } from '../../src/doctor/report.ts';
-import { Report } from '../../src/doctor/report.ts';
+import type { CheckResult } from '../../src/doctor/report.ts';
+import { DoctorReport } from '../../src/doctor/report.ts';
 import type { RawRequest } from '../../testing/clients/raw-http.ts';
 import { RECEIVE_QUERY } from '../../testing/clients/session-requests.ts';
 import { Waiting } from '../../testing/clients/waiting.ts';
@@ -117,8 +117,8 @@ export class Crowd implements Disposable {
 export async function diagnose(
   { port, ca }: RunningProxy,
   { idleMs = 0, timeoutMs = 10_000 }: { readonly idleMs?: number; readonly timeoutMs?: number },
-): Promise<readonly Check[]> {
-  const report = new Report(APP.secret, () => undefined);
+): Promise<readonly CheckResult[]> {
+  const report = new DoctorReport(APP.secret, () => undefined);
   await examine(
     {
       url: `https://localhost:${port}`,

@@ -15,7 +15,7 @@ const NONCE_REPEATS = 4;
 const RETRY_AFTER_MAX_MS = 7 * 86_400_000;
 
 /** How `fetch` is called here. */
-export type Send = (url: string, init: SendInit) => Promise<Response>;
+export type SendToAuthority = (url: string, init: SendInit) => Promise<Response>;
 
 export interface SendInit {
   readonly method: 'GET' | 'HEAD' | 'POST';
@@ -29,7 +29,7 @@ export interface AcmeLinkOptions {
   readonly directory: string;
   /** The private key of the account, as PEM. */
   readonly accountKey: string;
-  readonly send: Send;
+  readonly send: SendToAuthority;
   readonly clock: Clock;
   /** Aborts the whole order. */
   readonly signal: AbortSignal;

@@ -4,7 +4,7 @@ import type { Timers } from '../../runtime/ports.ts';
 import type { KeptAccount } from '../kept.ts';
 import { signingRequest } from '../signing-request.ts';
 import { AcmeFault, readProblem, refusedBy, unchecked } from './fault.ts';
-import { type AcmeAnswer, AcmeLink, type Send } from './link.ts';
+import { type AcmeAnswer, AcmeLink, type SendToAuthority } from './link.ts';
 
 /** The pause between polls if the authority names none, and the bounds if it does. Milliseconds. */
 const POLL_MS = 2_000;
@@ -23,7 +23,7 @@ export interface OrderOptions {
   readonly keepAccount: (account: KeptAccount) => Promise<void>;
   /** Publishes the answers to the challenges, by token. Settles when every server gives them. */
   readonly offer: (challenges: ReadonlyMap<string, string>) => Promise<void>;
-  readonly send: Send;
+  readonly send: SendToAuthority;
   readonly timers: Timers;
   /** Aborts the order. */
   readonly signal: AbortSignal;

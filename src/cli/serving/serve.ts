@@ -1,5 +1,5 @@
 import { settingsForRestart } from '../../config/changed-settings.ts';
-import type { Problem } from '../../config/file/problems.ts';
+import type { ConfigProblem } from '../../config/file/problems.ts';
 import type { UsableConfig } from '../../config/load.ts';
 import { hasOwnStore } from '../../config/settings/own-store.ts';
 import { type FanfareServer, startServer } from '../../node/server.ts';
@@ -95,7 +95,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
   return 'why' in reason ? 1 : 0;
 }
 
-function warnAbout(warnings: readonly Problem[], log: Log): void {
+function warnAbout(warnings: readonly ConfigProblem[], log: Log): void {
   for (const { path, message } of warnings)
     log.warn('A setting is probably wrong', { setting: path, why: message });
 }

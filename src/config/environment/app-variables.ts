@@ -1,4 +1,4 @@
-import type { Problem } from '../file/problems.ts';
+import type { ConfigProblem } from '../file/problems.ts';
 import { isObject } from '../settings/plain-json.ts';
 import { FILE_SUFFIX, readSecretFile } from './secret-files.ts';
 
@@ -17,7 +17,7 @@ interface AddedApp {
   readonly value: unknown;
   /** The variable that set a setting, by the path of the setting. */
   readonly variables: ReadonlyMap<string, string>;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ConfigProblem[];
 }
 
 /** Adds the app of the environment to the content of a file. */
@@ -28,7 +28,7 @@ export function withAppOfEnvironment(
   const given = APP_VARIABLES.filter((name) => environment[name] !== undefined);
   if (given.length === 0) return { value: content, variables: new Map(), problems: [] };
 
-  const problems: Problem[] = [];
+  const problems: ConfigProblem[] = [];
   for (const name of [ID, KEY]) {
     if (!given.includes(name)) {
       problems.push({ path: name, message: `required if ${given[0]} is set` });
@@ -51,7 +51,9 @@ export function withAppOfEnvironment(
   return { value, variables, problems };
 }
 
-type Secret = { readonly value: string; readonly variable: string } | { readonly problem: Problem };
+type Secret =
+  | { readonly value: string; readonly variable: string }
+  | { readonly problem: ConfigProblem };
 
 function secretIn(environment: Readonly<Record<string, string | undefined>>): Secret {
   const { [SECRET]: plain, [SECRET_FILE]: file } = environment;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { byWords, didYouMean } from '../file/nearest.ts';
-import { type Problem, quote } from '../file/problems.ts';
+import { type ConfigProblem, quote } from '../file/problems.ts';
 import { type Setting, settingsOf } from '../schema-walk.ts';
 import { isObject } from '../settings/plain-json.ts';
 import { valueAt } from '../settings/unchecked.ts';
@@ -17,7 +17,7 @@ export interface Overrides {
   readonly value: unknown;
   /** The name of the variable that set a setting, by the path of the setting. */
   readonly variables: ReadonlyMap<string, string>;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ConfigProblem[];
 }
 
 const PREFIX = 'FANFARE_';
@@ -97,7 +97,7 @@ export function applyEnvironment(
 
   let value = content;
   const variables = new Map<string, string>();
-  const problems: Problem[] = [];
+  const problems: ConfigProblem[] = [];
   for (const [name, given] of Object.entries(environment)) {
     if (given === undefined || !name.startsWith(PREFIX) || OTHER_VARIABLES.has(name)) continue;
     if (isServiceLink(name, given)) continue;

@@ -1,4 +1,4 @@
-import { type Problem, quote } from '../file/problems.ts';
+import { type ConfigProblem, quote } from '../file/problems.ts';
 import { isObject } from '../settings/plain-json.ts';
 
 /** The variable by which platforms (Heroku, Cloud Run, Render, Railway and others) name the one port that they route to. */
@@ -10,7 +10,7 @@ interface WithPort {
   readonly value: unknown;
   /** The variable that set a setting, by the path of the setting. */
   readonly variables: ReadonlyMap<string, string>;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ConfigProblem[];
 }
 
 /**

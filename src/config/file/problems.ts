@@ -5,7 +5,7 @@ import { isObject } from '../settings/plain-json.ts';
 import { byWords, didYouMean, type FindByWords } from './nearest.ts';
 
 /** A problem of a configuration. Never contains a secret. */
-export interface Problem {
+export interface ConfigProblem {
   /** A setting such as `channels.apps[0].id`, an environment variable, or a file. */
   readonly path: string;
   readonly message: string;
@@ -15,12 +15,12 @@ export interface Problem {
 const QUOTED_LENGTH_MAX = 60;
 
 /** One line for people. */
-export function formatProblem(problem: Problem): string {
+export function formatProblem(problem: ConfigProblem): string {
   return `${problem.path}: ${problem.message}`;
 }
 
 /** Keeps the first problem of each path. One mistake can break several rules, and the first one explains it best. */
-export function onePerPath(problems: readonly Problem[]): readonly Problem[] {
+export function onePerPath(problems: readonly ConfigProblem[]): readonly ConfigProblem[] {
   const seen = new Set<string>();
   return problems.filter(({ path }) => !seen.has(path) && seen.add(path));
 }
@@ -46,7 +46,7 @@ export function quote(text: string): string {
 }
 
 /** Converts the issues of zod to problems, each when it is asked for: a hint costs time, and there may be thousands. */
-export function* problemsOf(schema: z.ZodType, error: z.ZodError): Generator<Problem, void> {
+export function* problemsOf(schema: z.ZodType, error: z.ZodError): Generator<ConfigProblem, void> {
   let byPath: FindByWords | undefined;
   const elsewhere = (name: string) => {
     // A setting of a list has many places, so none is suggested.
@@ -76,7 +76,7 @@ function unknownSetting(
   group: readonly PropertyKey[],
   name: string,
   message: string,
-): Problem {
+): ConfigProblem {
   const found = schemaAt(schema, group);
   const known = found === undefined ? [] : membersOf(found).map(([member]) => member);
   // If the name is known, the message already explains why it is wrong at this place.

@@ -1,5 +1,5 @@
-import { type Problem, pathText } from '../file/problems.ts';
-import { entries, type Found, valueAt } from './unchecked.ts';
+import { type ConfigProblem, pathText } from '../file/problems.ts';
+import { entries, type FoundSetting, valueAt } from './unchecked.ts';
 
 /** White space, and characters without a shape, such as a byte order mark. */
 const INVISIBLE = /[\s\p{C}]/u;
@@ -55,7 +55,7 @@ function shown(text: string): string {
 }
 
 /** The problems of all keys, secrets, passwords and addresses with passwords in an unchecked configuration. */
-export function invisibleCredentials(content: unknown): readonly Problem[] {
+export function invisibleCredentials(content: unknown): readonly ConfigProblem[] {
   return credentialsOf(content).flatMap(({ text, path }) => {
     const message = invisibleFault(text);
     return message === undefined ? [] : [{ path: pathText(path), message }];
@@ -66,7 +66,7 @@ export function invisibleCredentials(content: unknown): readonly Problem[] {
  * Those that have quotes around the whole value. They can be meant, so this is a warning: shells remove such quotes, but
  * `docker run --env-file` and secret files do not.
  */
-export function quotedCredentials(content: unknown): readonly Problem[] {
+export function quotedCredentials(content: unknown): readonly ConfigProblem[] {
   return credentialsOf(content)
     .filter(({ text }) => /^(["']).*\1$/s.test(text) && text.length > 1)
     .map(({ path }) => ({
@@ -102,6 +102,6 @@ function credentialsOf(content: unknown): readonly Credential[] {
   ].flatMap(({ value, path }) => (typeof value === 'string' ? [{ text: value, path }] : []));
 }
 
-function member({ value, path }: Found, name: string): Found {
+function member({ value, path }: FoundSetting, name: string): FoundSetting {
   return { value: valueAt(value, [name]), path: [...path, name] };
 }

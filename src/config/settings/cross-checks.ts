@@ -1,14 +1,14 @@
-import { type Problem, pathText } from '../file/problems.ts';
+import { type ConfigProblem, pathText } from '../file/problems.ts';
 import { invisibleCredentials } from './credentials.ts';
 import { linkProblems } from './link-checks.ts';
-import { entries, type Found, valueAt } from './unchecked.ts';
+import { entries, type FoundSetting, valueAt } from './unchecked.ts';
 import { vapidSubjectFault } from './vapid-subject.ts';
 
 /**
  * Finds settings that contradict each other. It reads the unchecked value, so that these problems are reported
  * together with all others, and ignores values that the schema refuses.
  */
-export function crossCheck(content: unknown): readonly Problem[] {
+export function crossCheck(content: unknown): readonly ConfigProblem[] {
   const apps = entries(content, ['channels', 'apps']);
   const keys = apps.flatMap((app) => entries(app.value, ['keys'], app.path));
   const instances = entries(content, ['push', 'instances']);
@@ -30,10 +30,10 @@ export function crossCheck(content: unknown): readonly Problem[] {
 /** Reports every entry whose field has the same text as in an earlier entry. */
 function repeated(
   field: string,
-  found: readonly Found[],
+  found: readonly FoundSetting[],
   normalise: (value: unknown) => unknown,
-): readonly Problem[] {
-  const first = new Map<string, Found>();
+): readonly ConfigProblem[] {
+  const first = new Map<string, FoundSetting>();
   return found.flatMap((entry) => {
     const value = normalise(valueAt(entry.value, [field]));
     if (typeof value !== 'string' || value === '') return [];
@@ -48,8 +48,8 @@ function repeated(
 }
 
 /** Reports duplicates in a list of texts. */
-function repeatedText(found: readonly Found[]): readonly Problem[] {
-  const first = new Map<unknown, Found>();
+function repeatedText(found: readonly FoundSetting[]): readonly ConfigProblem[] {
+  const first = new Map<unknown, FoundSetting>();
   return found.flatMap((entry) => {
     const before = first.get(entry.value);
     if (before === undefined) first.set(entry.value, entry);
@@ -58,7 +58,7 @@ function repeatedText(found: readonly Found[]): readonly Problem[] {
   });
 }
 
-function vapidSubjects(instances: readonly Found[]): readonly Problem[] {
+function vapidSubjects(instances: readonly FoundSetting[]): readonly ConfigProblem[] {
   return instances.flatMap((instance) => {
     const message = vapidSubjectFault(valueAt(instance.value, ['web']));
     const path = pathText([...instance.path, 'web', 'vapid', 'subject']);
@@ -66,14 +66,14 @@ function vapidSubjects(instances: readonly Found[]): readonly Problem[] {
   });
 }
 
-function twoCertificates(content: unknown): readonly Problem[] {
+function twoCertificates(content: unknown): readonly ConfigProblem[] {
   const isSet = (name: string) => (valueAt(content, ['tls', name]) ?? null) !== null;
   const given = ['certFile', 'keyFile'].find(isSet);
   if (!isSet('acme') || given === undefined) return [];
   return [{ path: 'tls.acme', message: `cannot be set together with tls.${given}` }];
 }
 
-function redisServers(content: unknown): readonly Problem[] {
+function redisServers(content: unknown): readonly ConfigProblem[] {
   if (valueAt(content, ['engine', 'type']) !== 'redis') return [];
   const isSet = (name: string) => valueAt(content, ['engine', name]) !== undefined;
   if (isSet('url') && isSet('urls')) {

@@ -1,9 +1,9 @@
 import { parameterOf } from '../../runtime/postgres-url.ts';
-import type { Problem } from '../file/problems.ts';
+import type { ConfigProblem } from '../file/problems.ts';
 import { entries, valueAt } from './unchecked.ts';
 
 /** Finds settings of the links to Redis and PostgreSQL that contradict each other. */
-export function linkProblems(content: unknown): readonly Problem[] {
+export function linkProblems(content: unknown): readonly ConfigProblem[] {
   return [...halfSetPairs(content), ...redisLinks(content), ...storeLink(content)];
 }
 
@@ -17,7 +17,7 @@ const PAIRS = [
   ['store', 'tls'],
 ] as const;
 
-function halfSetPairs(content: unknown): readonly Problem[] {
+function halfSetPairs(content: unknown): readonly ConfigProblem[] {
   return PAIRS.flatMap((group) =>
     (
       [
@@ -36,7 +36,7 @@ function halfSetPairs(content: unknown): readonly Problem[] {
   );
 }
 
-function redisLinks(content: unknown): readonly Problem[] {
+function redisLinks(content: unknown): readonly ConfigProblem[] {
   if (valueAt(content, ['engine', 'type']) !== 'redis') return [];
   const listed = entries(content, ['engine', 'urls']).map(({ value }) => value);
   const urls = [valueAt(content, ['engine', 'url']), ...listed].map(String);
@@ -76,7 +76,7 @@ function redisLinks(content: unknown): readonly Problem[] {
 /** What libpq and this server call the same. */
 const IN_URL = { caFile: 'sslrootcert', certFile: 'sslcert', keyFile: 'sslkey' } as const;
 
-function storeLink(content: unknown): readonly Problem[] {
+function storeLink(content: unknown): readonly ConfigProblem[] {
   const url = String(valueAt(content, ['store', 'url']) ?? 'sqlite:');
   const paths = FILES.map((name) => ['store', 'tls', name]);
   if (!url.startsWith('postgres')) {
@@ -103,7 +103,7 @@ function storeLink(content: unknown): readonly Problem[] {
 function modeProblems(
   mode: string | undefined,
   has: (name: (typeof FILES)[number]) => boolean,
-): readonly Problem[] {
+): readonly ConfigProblem[] {
   const path = 'store.url';
   if (has('caFile') && !/^verify-(?:ca|full)$/.test(mode ?? '')) {
     return [
@@ -128,7 +128,7 @@ function setPaths(
   content: unknown,
   paths: readonly (readonly string[])[],
   message: string,
-): readonly Problem[] {
+): readonly ConfigProblem[] {
   return paths
     .filter((path) => isSet(content, path))
     .map((path) => ({ path: path.join('.'), message }));

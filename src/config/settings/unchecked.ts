@@ -1,7 +1,7 @@
 import { isObject } from './plain-json.ts';
 
 /** A value of an unchecked configuration, and its path. */
-export interface Found {
+export interface FoundSetting {
   readonly value: unknown;
   readonly path: readonly PropertyKey[];
 }
@@ -11,7 +11,7 @@ export function entries(
   content: unknown,
   path: readonly string[],
   base: readonly PropertyKey[] = [],
-): readonly Found[] {
+): readonly FoundSetting[] {
   const list = valueAt(content, path);
   if (!Array.isArray(list)) return [];
   return list.map((value: unknown, index) => ({ value, path: [...base, ...path, index] }));

@@ -1,10 +1,10 @@
 import { type Answer, call } from '../api/client.ts';
 import { appOfPage } from '../routing/router.ts';
-import { Tenants } from './tenants.ts';
+import { ShownTenants } from './tenants.ts';
 
 export type ShownApp = Answer<'GET /apps'>['apps'][number];
 
-export const knownApps = new Tenants<ShownApp>({
+export const knownApps = new ShownTenants<ShownApp>({
   ask: async () => (await call('GET /apps')).apps,
   ofPage: appOfPage,
   keptAs: 'fanfare.app',

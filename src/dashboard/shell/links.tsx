@@ -4,7 +4,7 @@ import { address, go, inApp, inInstance, pathTo } from '../routing/router.ts';
 import { currentApp, knownApps } from './apps.ts';
 import { instances } from './instances.ts';
 import { appPlaces, pushPlaces, serverPlaces } from './navigation.ts';
-import { type Named, nameOf, type Tenants } from './tenants.ts';
+import { type Named, nameOf, type ShownTenants } from './tenants.ts';
 import { close } from './windows.ts';
 
 export function Links() {
@@ -110,7 +110,7 @@ function Choice({
 }: {
   readonly id: string;
   readonly label: string;
-  readonly of: Pick<Tenants<Named>, 'all' | 'current' | 'keep'>;
+  readonly of: Pick<ShownTenants<Named>, 'all' | 'current' | 'keep'>;
   readonly open: (id: string) => void;
 }) {
   const known = of.all.value ?? [];

@@ -15,7 +15,7 @@ interface TenantsOptions<Tenant extends Named> {
 }
 
 /** The apps or the push instances that the user may see, and the one that the navigation is about. */
-export class Tenants<Tenant extends Named> {
+export class ShownTenants<Tenant extends Named> {
   /** `undefined` until the server answered. */
   readonly all = signal<readonly Tenant[] | undefined>(undefined);
   /** The tenant of the page, else the last one, else the first one. */

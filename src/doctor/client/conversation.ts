@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Endpoint } from '../target.ts';
+import type { ServerAddress } from '../target.ts';
 import {
   clientPath,
   isPing,
@@ -18,7 +18,7 @@ const HANDSHAKE_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 /** Requests a WebSocket, and returns the answer. */
 export async function askForWebSocket(
   link: Link,
-  { host, prefix }: Endpoint,
+  { host, prefix }: ServerAddress,
   key: string,
   timeoutMs: number,
 ): Promise<{ readonly result: HttpResult; readonly expectedAccept: string }> {

@@ -35,7 +35,7 @@ import { historyToKeep } from './history/kept-history.ts';
 import { statedRules } from './history/rules.ts';
 import { checkLayout, partitionNames, streamPrefix } from './layout.ts';
 import { RedisRefused, type Reply } from './link/reply.ts';
-import type { Script } from './link/script.ts';
+import type { RedisScript } from './link/script.ts';
 import type { LoopParts } from './loop.ts';
 import type { LoopBus } from './loop-bus.ts';
 import { Partition } from './partition.ts';
@@ -459,7 +459,7 @@ export class RedisEngine implements Authority {
    */
   private async callSoon(
     partition: Partition,
-    script: Script,
+    script: RedisScript,
     args: readonly (string | number)[],
   ): Promise<readonly Reply[]> {
     if (!partition.isReady) {

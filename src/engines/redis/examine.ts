@@ -5,7 +5,7 @@ import { layoutKey, refusal } from './layout.ts';
 import { parseRedisUrl, serverName } from './link/address.ts';
 import { checkServer, clockWarnings, fieldsOf, versionOf } from './link/check-server.ts';
 import type { RedisConnection, RedisConnectionOwner } from './link/connection.ts';
-import { Connector, type RedisTls, type SentinelLogin } from './link/connector.ts';
+import { RedisConnector, type RedisTls, type SentinelLogin } from './link/connector.ts';
 import { encodeCommand } from './link/encode-command.ts';
 import { PROBE, refusalIn } from './link/probe.ts';
 import { RedisRefused } from './link/reply.ts';
@@ -93,7 +93,7 @@ async function* examineServer(
     const { urls, tls, sentinelLogin, timeoutMs: deadlineMs } = options;
     const url = urls[index] ?? '';
     const base = { log: SILENT, timers: monotonicTimers, deadlineMs };
-    const connector = new Connector({ ...base, url, tls: () => tls, sentinelLogin });
+    const connector = new RedisConnector({ ...base, url, tls: () => tls, sentinelLogin });
     if (connector.hasSentinels) {
       yield { name: 'redis-sentinels', ...(await checkSentinels(connector)) };
     }
@@ -143,7 +143,7 @@ async function checkAnswer({ connection, info }: Site): Promise<Result> {
 }
 
 /** Asks each sentinel alone. One that answers is enough for a server, until it is the one that fails. */
-async function checkSentinels(connector: Connector): Promise<Result> {
+async function checkSentinels(connector: RedisConnector): Promise<Result> {
   const { endpoints } = connector;
   const asked = await Promise.allSettled(endpoints.map((one) => connector.findPrimary([one])));
   const why = asked.flatMap((one) => (one.status === 'rejected' ? [messageOf(one.reason)] : []));

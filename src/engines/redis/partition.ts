@@ -7,7 +7,7 @@ import type { EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
 import { countForgotten } from './history/count-forgotten.ts';
 import { type Reply, textsOf } from './link/reply.ts';
-import type { Script } from './link/script.ts';
+import type { RedisScript } from './link/script.ts';
 import type { RedisLink } from './redis-link.ts';
 import { FORGET_APP } from './scripts/forget-app.ts';
 import { RULES } from './scripts/histories.ts';
@@ -136,7 +136,7 @@ export class Partition {
   }
 
   /** Runs a script with the node, the epoch and `args`. Returns what follows `ok`. */
-  async call(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
+  async call(script: RedisScript, args: readonly (string | number)[]): Promise<readonly Reply[]> {
     const { node, epoch = '' } = this;
     const [code, ...rest] = await this.run(script, [node, epoch, ...args]);
     if (code === 'lost' || code === 'fenced') {
@@ -150,7 +150,7 @@ export class Partition {
   }
 
   /** Runs a script that needs no lease. */
-  async run(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
+  async run(script: RedisScript, args: readonly (string | number)[]): Promise<readonly Reply[]> {
     let reply: Reply;
     try {
       reply = await this.options.link.commands.script(script, { keys: this.scriptKeys, args });
@@ -162,7 +162,7 @@ export class Partition {
   }
 
   /** Makes a statement. Its answer must begin like that of `STATE`. Returns the answer. */
-  async state(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
+  async state(script: RedisScript, args: readonly (string | number)[]): Promise<readonly Reply[]> {
     const answer = await this.call(script, args);
     const [version, , dueMs, claims] = answer;
     if (version === 'full') return answer;

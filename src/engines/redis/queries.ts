@@ -16,7 +16,7 @@ import { PARTITIONS, partitionOf } from '../partition.ts';
 import { pageToRead, readHistoryPage } from './history/page.ts';
 import { rulesText } from './history/rules.ts';
 import type { Reply } from './link/reply.ts';
-import type { Script } from './link/script.ts';
+import type { RedisScript } from './link/script.ts';
 import type { Partition } from './partition.ts';
 import { READ_HISTORY } from './scripts/histories.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE } from './scripts/queries.ts';
@@ -84,7 +84,7 @@ export class Queries {
     });
   }
 
-  private ask(app: App, channel: ChannelName, script: Script): Promise<readonly Reply[]> {
+  private ask(app: App, channel: ChannelName, script: RedisScript): Promise<readonly Reply[]> {
     return query(partitionIn(this.partitions, app, channel.text), script, [topicOf(app, channel)]);
   }
 }
@@ -92,7 +92,7 @@ export class Queries {
 /** Asks a partition, or fails immediately: for a query, a refusal is better than a late answer. */
 function query(
   partition: Partition,
-  script: Script,
+  script: RedisScript,
   args: readonly (string | number)[],
 ): Promise<readonly Reply[]> {
   if (!partition.isReady) return Promise.reject(new EngineUnavailable('Redis is away'));

@@ -29,7 +29,7 @@ import { partitionOf } from '../partition.ts';
 import type { RememberedMax } from '../remembered.ts';
 import type { Loop, Shares } from '../shares.ts';
 import { Congestion } from './congestion.ts';
-import { HomeServer } from './home-server.ts';
+import { TopicHomeServer } from './home-server.ts';
 import type { AnswerTo, EngineMessage, Question } from './messages.ts';
 import { Questions } from './questions.ts';
 import { ThreadsWalk } from './walk.ts';
@@ -73,7 +73,7 @@ export class ThreadsEngine implements Authority {
   private readonly send: (to: Loop, message: EngineMessage) => void;
   /** Questions to the homes on other loops, by loop; none for this loop. */
   private readonly questions: readonly Questions[];
-  private readonly server: HomeServer;
+  private readonly server: TopicHomeServer;
   private readonly congestion: Congestion;
   private readonly watches = new PendingWatches();
   private walks = 0;
@@ -102,7 +102,7 @@ export class ThreadsEngine implements Authority {
     });
     const others = this.loops.filter((other) => other !== loop);
     this.congestion = new Congestion({ loops: others, backlog, timers });
-    this.server = new HomeServer({
+    this.server = new TopicHomeServer({
       home: this.home,
       apps,
       loops: this.loops,

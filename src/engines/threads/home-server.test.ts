@@ -2,7 +2,7 @@ import { expect, it } from 'bun:test';
 import { appWith } from '../../channels/hub.fixture.ts';
 import { Unreadable } from '../../runtime/unreadable.ts';
 import type { Home } from '../home.ts';
-import { HomeServer } from './home-server.ts';
+import { TopicHomeServer } from './home-server.ts';
 import type { EngineMessage, Question } from './messages.ts';
 
 it('answers a question that it cannot handle, so that the next answer belongs to the next question', () => {
@@ -14,7 +14,7 @@ it('answers a question that it cannot handle, so that the next answer belongs to
     },
     channelCountOf: () => 7,
   };
-  const server = new HomeServer({
+  const server = new TopicHomeServer({
     home: home as unknown as Home,
     apps: { byId: () => app, byKey: () => undefined },
     loops: [0, 1],

@@ -33,7 +33,7 @@ interface OpenWalk {
 }
 
 /** Answers the questions of other loops to the home on this loop. */
-export class HomeServer {
+export class TopicHomeServer {
   private readonly options: HomeServerOptions;
   private readonly answers: readonly Answers[];
   /** Removed apps of which loops may still hold something. */

@@ -9,7 +9,7 @@ import {
   type NotificationServer,
   serveNotifications,
 } from '../notification-server.ts';
-import type { Act, Script } from '../script.ts';
+import type { Act, FaultScript } from '../script.ts';
 import {
   AccessTokenIssuer,
   accountFile,
@@ -50,7 +50,7 @@ export interface FakeFcm extends NotificationServer {
   /** The JSON file of the service account that may send. */
   readonly accountFile: string;
   /** For requests for access tokens, whose token is `access-token`. */
-  readonly tokenScript: Script;
+  readonly tokenScript: FaultScript;
   readonly issuer: AccessTokenIssuer;
 }
 

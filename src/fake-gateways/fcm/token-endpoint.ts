@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Script } from '../script.ts';
+import { FaultScript } from '../script.ts';
 import type { AccessTokenIssuer } from './access-token-issuer.ts';
 
 export const TOKEN_PATH = '/token';
@@ -10,7 +10,7 @@ export class TokenEndpoint {
   /** Is given connections by `emit`, and never listens itself. */
   readonly server: Server;
   /** For requests, whose token is `access-token`. */
-  readonly script = new Script();
+  readonly script = new FaultScript();
   private readonly issuer: AccessTokenIssuer;
   private readonly nowMs: () => number;
 

@@ -2,7 +2,7 @@ import type { Certificate } from '../../runtime/certificate.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { pause } from '../../runtime/time/pause.ts';
 import { NotificationLog } from '../notification-log.ts';
-import { type Act, Script } from '../script.ts';
+import { type Act, FaultScript } from '../script.ts';
 import { FakePushService, type FakeSubscription } from './fake-push-service.ts';
 
 export interface FakeWebPushOptions {
@@ -40,7 +40,7 @@ export interface FakeWebPush extends AsyncDisposable {
   /** The origin of all endpoints. */
   readonly origin: string;
   readonly arrivals: NotificationLog<PostedMessage>;
-  readonly script: Script;
+  readonly script: FaultScript;
   /** Subscribes a new browser. */
   subscribe(applicationServerKey: string): FakeSubscription;
   /** Unsubscribes a browser: its endpoint answers 410 from now on. */
@@ -52,7 +52,7 @@ export interface FakeWebPush extends AsyncDisposable {
 export function startFakeWebPush(options: FakeWebPushOptions = {}): FakeWebPush {
   const { certificate, host = 'localhost', nowMs = Date.now } = options;
   const arrivals = new NotificationLog<PostedMessage>();
-  const script = new Script();
+  const script = new FaultScript();
   const server = Bun.serve({
     hostname: options.address ?? '127.0.0.1',
     port: options.port ?? 0,

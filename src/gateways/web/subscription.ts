@@ -3,7 +3,7 @@ import { isJsonObject, parseJsonObject } from '../../runtime/json-object.ts';
 import type { SubscriptionKeys } from './encryption.ts';
 
 /** How a browser is reached, and the keys for its messages. */
-export interface Subscription {
+export interface WebSubscription {
   /** Scheme, host and port of its push service. */
   readonly origin: string;
   readonly hostname: string;
@@ -16,7 +16,7 @@ const POINT_BYTES = 65;
 const AUTH_BYTES = 16;
 
 /** Reads the token of a browser; `undefined` if it is malformed, although it was checked at registration. */
-export function readSubscription(token: string): Subscription | undefined {
+export function readSubscription(token: string): WebSubscription | undefined {
   const { endpoint, keys } = parseJsonObject(token) ?? {};
   const url = typeof endpoint === 'string' ? URL.parse(endpoint) : null;
   if (url === null || !isJsonObject(keys)) return undefined;

@@ -9,7 +9,7 @@ import { refused } from '../outcomes.ts';
 import { encrypt, type Plaintext, plaintextOf } from './encryption.ts';
 import { EncryptionBudget } from './encryption-budget.ts';
 import type { PushServices } from './push-services.ts';
-import { readSubscription, type Subscription } from './subscription.ts';
+import { readSubscription, type WebSubscription } from './subscription.ts';
 import { VapidAuthorization, type VapidSettings, VapidSigner } from './vapid.ts';
 import { readWebPushResult } from './web-push-answer.ts';
 import { WebPushFields } from './web-push-request.ts';
@@ -97,7 +97,10 @@ export class WebGateway implements Gateway<'web'> {
 }
 
 /** `undefined` if the browser's key is invalid. */
-function encryptFor({ keys }: Subscription, plaintext: Plaintext): Buffer<ArrayBuffer> | undefined {
+function encryptFor(
+  { keys }: WebSubscription,
+  plaintext: Plaintext,
+): Buffer<ArrayBuffer> | undefined {
   try {
     return encrypt(plaintext, keys);
   } catch (error) {

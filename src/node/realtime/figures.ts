@@ -19,10 +19,10 @@ import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { BodyIntake } from '../../transports/body-intake.ts';
 import type { ChannelsApi } from '../../transports/channels-api/api.ts';
 import { ApiRefusal } from '../../transports/channels-api/problems.ts';
-import type { Connections } from '../../transports/clients/connections.ts';
+import type { ClientConnections } from '../../transports/clients/connections.ts';
 import type { SlowConsumers } from '../../transports/clients/frames/slow-consumers.ts';
 import type { Inspector } from '../../transports/clients/inspector.ts';
-import type { Sessions } from '../../transports/http-fallback/sessions.ts';
+import type { HttpSessions } from '../../transports/http-fallback/sessions.ts';
 import type { UnreadAnswers } from '../../transports/unread-answers.ts';
 import type { LoopName } from '../link/loop-name.ts';
 import type { ChannelState, Question, Questions, SendAnswer } from '../link/messages.ts';
@@ -39,9 +39,9 @@ export interface FiguresOptions {
   /** The label of this loop in metrics. */
   readonly loopName: LoopName;
   readonly apps: MemoryAppDirectory;
-  readonly connections: Connections;
+  readonly connections: ClientConnections;
   /** The connections over HTTP requests. */
-  readonly sessions: Pick<Sessions, 'size'>;
+  readonly sessions: Pick<HttpSessions, 'size'>;
   readonly authority: Authority;
   readonly counter: ChannelCounter;
   readonly inspector: Inspector;

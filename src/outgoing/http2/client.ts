@@ -1,7 +1,7 @@
 import type { Timers } from '../../runtime/ports.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import type { FindAddresses } from './connecting/addresses.ts';
-import { type ConnectFailure, Connector } from './connecting/connector.ts';
+import { type ConnectFailure, Http2Connector } from './connecting/connector.ts';
 import { createOpenWire, type OpenWire } from './connecting/open-wire.ts';
 import { ReconnectPause } from './connecting/reconnect-pause.ts';
 import type { Wire } from './connecting/wire.ts';
@@ -84,7 +84,7 @@ interface Pooled {
 export class Http2Client implements AsyncDisposable {
   private readonly options: Http2ClientOptions;
   private readonly timers: Timers;
-  private readonly connector: Connector;
+  private readonly connector: Http2Connector;
   private readonly connectionOptions: Http2ConnectionOptions;
   private readonly pseudoBytesMax: number;
   /** Connections that accept requests, or will. */
@@ -104,7 +104,7 @@ export class Http2Client implements AsyncDisposable {
     const origin = new URL(options.origin);
     const { timers = monotonicTimers } = options;
     this.timers = timers;
-    this.connector = new Connector({
+    this.connector = new Http2Connector({
       origin,
       ca: options.ca,
       timeoutMs: CONNECT_TIMEOUT_MS,

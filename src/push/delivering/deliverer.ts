@@ -4,7 +4,7 @@ import { InFlightJob } from './jobs/in-flight-job.ts';
 import { type GivenBack, JobsGivenBack } from './jobs/jobs-given-back.ts';
 import { JobsInFlight } from './jobs/jobs-in-flight.ts';
 import { countDevices } from './jobs/memory-budget.ts';
-import { Progress } from './jobs/progress.ts';
+import { JobProgress } from './jobs/progress.ts';
 import { type DeliveryLimits, PARK_MS, PATIENCE_MS, STUCK_MS } from './limits.ts';
 import { OutcomeCounts } from './outcome-counts.ts';
 import type { CircuitEvent, DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
@@ -80,7 +80,7 @@ export class Deliverer {
   private readonly givenBack: JobsGivenBack;
   /** Instances whose unfinished publishes take most of their room. Jobs of theirs do not wait here for open circuits. */
   private readonly pressed = new Set<number>();
-  private readonly progress: Progress;
+  private readonly progress: JobProgress;
   private isStopping = false;
   private onEmpty: (() => void) | undefined;
 
@@ -93,7 +93,7 @@ export class Deliverer {
     this.onEndedAfterWaiting = onEndedAfterWaiting;
     this.held = new JobsInFlight(limits);
     this.givenBack = new JobsGivenBack(ports, limits, access);
-    this.progress = new Progress(ports, access, (job, count, after) =>
+    this.progress = new JobProgress(ports, access, (job, count, after) =>
       this.onProgress(job, count, after),
     );
   }

@@ -2,6 +2,7 @@ import { isGiven, isJsonObject, type JsonObject, withoutNulls } from '../../runt
 import { FieldFault } from '../refusal.ts';
 import {
   dataWithout,
+  type FieldRule,
   type FieldRules,
   findFault,
   flag,
@@ -11,7 +12,6 @@ import {
   object,
   objectIn,
   oneOf,
-  type Rule,
   text,
   textIn,
   textOrObject,
@@ -37,7 +37,7 @@ export interface ApnsPayload {
 /** Sent as a header; this is the maximum length. Source: push protocol, §5.2. */
 const COLLAPSE_ID = /^[\x21-\x7e](?:[\x20-\x7e]{0,62}[\x21-\x7e])?$/;
 
-const collapseId: Rule = (value) =>
+const collapseId: FieldRule = (value) =>
   typeof value === 'string' && COLLAPSE_ID.test(value)
     ? undefined
     : 'must be a string of 1 to 64 printable ASCII characters, with no space at its ends';

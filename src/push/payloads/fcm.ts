@@ -12,6 +12,7 @@ import {
 import { androidConfig, fcmMessageFields, passedParts } from './fcm-v1-fields.ts';
 import {
   dataWithout,
+  type FieldRule,
   type FieldRules,
   findFault,
   flag,
@@ -20,7 +21,6 @@ import {
   numberIn,
   object,
   objectIn,
-  type Rule,
   text,
   textIn,
   timeToLive,
@@ -54,22 +54,22 @@ export interface FcmPayload {
 
 const data = dataWithout((key) => isPusherKey(key) || isReservedByFcm(key));
 
-const notAllowed: Rule = () => 'is not allowed: the publish says which devices it is for';
+const notAllowed: FieldRule = () => 'is not allowed: the publish says which devices it is for';
 
-const notForAndroid: Rule = () => 'is not allowed: it is for devices of apns';
+const notForAndroid: FieldRule = () => 'is not allowed: it is for devices of apns';
 
 /** Of the legacy API, or of v1. */
-const priority: Rule = (value) =>
+const priority: FieldRule = (value) =>
   typeof value === 'string' && /^(?:normal|high)$/i.test(value)
     ? undefined
     : 'must be "normal" or "high"';
 
-const color: Rule = (value) =>
+const color: FieldRule = (value) =>
   typeof value === 'string' && /^#[0-9a-f]{6}$/i.test(value)
     ? undefined
     : 'must be a color, as #rrggbb';
 
-const argumentTexts: Rule = (value) =>
+const argumentTexts: FieldRule = (value) =>
   readTexts(value) === undefined ? 'must be an array of strings, or JSON text of one' : undefined;
 
 /** The parts of a message that have the fields of v1. */

@@ -2,43 +2,45 @@ import { isGiven, isJsonObject, type JsonObject } from '../../runtime/json-objec
 import { FieldFault } from '../refusal.ts';
 
 /** Returns the error in a value, or `undefined`. */
-export type Rule = (value: unknown) => string | undefined;
+export type FieldRule = (value: unknown) => string | undefined;
 
 /** The rules for the documented fields of an object. Others are ignored: a library may be newer than this server. */
-export type FieldRules = readonly (readonly [name: string, rule: Rule])[];
+export type FieldRules = readonly (readonly [name: string, rule: FieldRule])[];
 
 /** 4 weeks: the limit of the gateways. Source: push protocol, §5.1 and §5.3. */
 export const TIME_TO_LIVE_SECONDS_MAX = 2_419_200;
 
-export const text: Rule = (value) => (typeof value === 'string' ? undefined : 'must be a string');
+export const text: FieldRule = (value) =>
+  typeof value === 'string' ? undefined : 'must be a string';
 
-export const flag: Rule = (value) =>
+export const flag: FieldRule = (value) =>
   typeof value === 'boolean' ? undefined : 'must be true or false';
 
-export const object: Rule = (value) => (isJsonObject(value) ? undefined : 'must be an object');
+export const object: FieldRule = (value) => (isJsonObject(value) ? undefined : 'must be an object');
 
-export const textOrObject: Rule = (value) =>
+export const textOrObject: FieldRule = (value) =>
   typeof value === 'string' || isJsonObject(value) ? undefined : 'must be a string or an object';
 
-export const texts: Rule = (value) => (isTexts(value) ? undefined : 'must be an array of strings');
+export const texts: FieldRule = (value) =>
+  isTexts(value) ? undefined : 'must be an array of strings';
 
 export const timeToLive = wholeNumber(0, TIME_TO_LIVE_SECONDS_MAX);
 
 /** A rule for whole numbers from `min` to `max`, inclusive. */
-export function wholeNumber(min: number, max: number): Rule {
+export function wholeNumber(min: number, max: number): FieldRule {
   const why = `must be a whole number from ${min} to ${max}`;
   return (value) =>
     Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max ? undefined : why;
 }
 
 /** A rule for a choice. */
-export function oneOf(...choices: readonly (string | number | boolean)[]): Rule {
+export function oneOf(...choices: readonly (string | number | boolean)[]): FieldRule {
   const why = `must be ${choices.map((choice) => JSON.stringify(choice)).join(' or ')}`;
   return (value) => (choices.some((choice) => choice === value) ? undefined : why);
 }
 
 /** A rule for the customer's own data, in which some keys are reserved. */
-export function dataWithout(isReserved: (key: string) => boolean): Rule {
+export function dataWithout(isReserved: (key: string) => boolean): FieldRule {
   return (value) => {
     if (!isJsonObject(value)) return 'must be an object';
     const reserved = Object.keys(value).find(isReserved);
@@ -66,11 +68,11 @@ export function findFault(
 }
 
 /** Libraries send `null` for absent values, and those of PHP `[]` for empty objects. */
-function isAbsent(value: unknown, rule: Rule): boolean {
+function isAbsent(value: unknown, rule: FieldRule): boolean {
   return !isGiven(value) || (isEmptyArray(value) && takesObject(rule));
 }
 
-function takesObject(rule: Rule): boolean {
+function takesObject(rule: FieldRule): boolean {
   return rule({}) === undefined;
 }
 

@@ -16,7 +16,7 @@ const SHARE = 1 / 20;
 const FEW_TOKENS = 10;
 
 /** A member of a group that shares a bucket. */
-export interface Member<Group extends string | number> {
+export interface RateMember<Group extends string | number> {
   readonly group: Group;
   readonly member: string;
 }
@@ -46,7 +46,7 @@ export class FairRateLimiter<Group extends string | number> {
   }
 
   /** Takes `tokens` from the bucket of the member's group, if they are there and within the member's share. */
-  take({ group, member }: Member<Group>, rate: Rate, nowMs: number, tokens = 1): boolean {
+  take({ group, member }: RateMember<Group>, rate: Rate, nowMs: number, tokens = 1): boolean {
     const key = `${group} ${member}`;
     const fillMs = (rate.burst * 1000) / rate.perSecond;
     const taken = tokens + this.takenLately(key, fillMs, nowMs);

@@ -5,7 +5,7 @@ import type { Pooler } from './postgres-session.ts';
 import type { Begin } from './write-queue.ts';
 
 /** The differences between SQLite and PostgreSQL. */
-export interface Backend {
+export interface DatabaseBackend {
   readonly dialect: Dialect;
   /** What was found at the start between this server and its database. */
   readonly pooler: Pooler | undefined;

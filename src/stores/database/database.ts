@@ -3,7 +3,7 @@ import { SQL } from 'bun';
 import { type ClientTls, NO_CLIENT_TLS } from '../../runtime/certificate.ts';
 import { messageOf } from '../../runtime/error-code.ts';
 import { redactedUrl } from '../../runtime/logging/redact.ts';
-import type { Backend } from './backend.ts';
+import type { DatabaseBackend } from './backend.ts';
 import type { Dialect } from './dialect.ts';
 import { isAway, StoreAway, StoreUnavailable } from './faults.ts';
 import { networkNote } from './file-system.ts';
@@ -22,12 +22,12 @@ export class Database implements AsyncDisposable {
   readonly pooler: Pooler | undefined;
   /** Ends what is said of an error: the network file system of the store, if it is on one. */
   readonly diskNote: string;
-  private readonly backend: Backend;
+  private readonly backend: DatabaseBackend;
   /** Called with the owner of each change that is refused because too many wait. */
   onRefused: (owner: WriteOwner) => void = () => undefined;
   private readonly queue: WriteQueue;
 
-  constructor(backend: Backend) {
+  constructor(backend: DatabaseBackend) {
     const { begin, commitsAtOnce } = backend;
     this.backend = backend;
     this.dialect = backend.dialect;

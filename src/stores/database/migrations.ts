@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
 import packageJson from '../../../package.json';
-import type { Backend } from './backend.ts';
+import type { DatabaseBackend } from './backend.ts';
 import { exclusively, inDialect } from './dialect.ts';
 import { revised } from './revisions.ts';
 
@@ -455,7 +455,7 @@ export const migrations: readonly (readonly string[])[] = [
 export async function migrate({
   dialect,
   beginUnhurried,
-}: Pick<Backend, 'dialect' | 'beginUnhurried'>): Promise<void> {
+}: Pick<DatabaseBackend, 'dialect' | 'beginUnhurried'>): Promise<void> {
   await beginUnhurried(async (transaction) => {
     await exclusively(transaction, 'fanfare migrations');
     await transaction.unsafe('CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)');

@@ -2,7 +2,7 @@ import { SQL } from 'bun';
 import type { ClientTls } from '../../runtime/certificate.ts';
 import { ENCODING_RULE, isReadableAddress } from '../../runtime/login-encoding.ts';
 import { withoutTlsFiles } from '../../runtime/postgres-url.ts';
-import type { Backend } from './backend.ts';
+import type { DatabaseBackend } from './backend.ts';
 import { StoreSilent, StoreUnavailable, sqlState } from './faults.ts';
 import {
   DIRECT,
@@ -40,7 +40,7 @@ export interface PostgresOptions {
 export async function openPostgres(
   url: string,
   { tls: tlsAtStart, answerTimeoutMs = ANSWER_TIMEOUT_MS }: PostgresOptions,
-): Promise<Backend> {
+): Promise<DatabaseBackend> {
   if (!/^postgres(?:ql)?:\/\//.test(url)) {
     throw new StoreUnavailable(
       'store.url: it must be sqlite:FILE or postgres://…, for example sqlite:data/fanfare.db',

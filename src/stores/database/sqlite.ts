@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SQL } from 'bun';
 import { messageOf } from '../../runtime/error-code.ts';
-import type { Backend } from './backend.ts';
+import type { DatabaseBackend } from './backend.ts';
 import { StoreUnavailable } from './faults.ts';
 import { currentMounts, networkNote } from './file-system.ts';
 import type { Begin } from './write-queue.ts';
@@ -20,7 +20,7 @@ const CHECKPOINT_PAGES = 4000;
 /**
  * Opens `file`, an absolute path or `:memory:`. Uses a second connection for reads, which sees only committed data.
  */
-export async function openSqlite(url: string, file: string): Promise<Backend> {
+export async function openSqlite(url: string, file: string): Promise<DatabaseBackend> {
   const inMemory = file === ':memory:';
   if (!inMemory) {
     requireOneName(url, file);

@@ -8,7 +8,7 @@ interface Owned {
 }
 
 /** Changes for one commit, in the order in which they run. */
-export interface Group<Change> {
+export interface ChangeGroup<Change> {
   readonly changes: readonly Change[];
   /** How many changes must run, however long that takes, so that each owner gets a turn. */
   readonly mustRun: number;
@@ -53,7 +53,7 @@ export class WaitingChanges<Change extends Owned> {
   }
 
   /** Takes up to `limit` changes, alternating between the server's own and those of the other owners in turn. */
-  take(limit: number): Group<Change> {
+  take(limit: number): ChangeGroup<Change> {
     const own = this.own.splice(0, Math.max(limit >> 1, limit - this.budget.total));
     const shares = this.takeShares(limit - own.length);
     const others = interleaved(shares);

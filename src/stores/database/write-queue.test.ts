@@ -3,7 +3,7 @@ import { SQL, type TransactionSQL } from 'bun';
 import fc from 'fast-check';
 import { StoreBusy } from '../../push/store-faults.ts';
 import type { WriteOwner } from './waiting-changes.ts';
-import { type Batch, type Begin, WriteQueue } from './write-queue.ts';
+import { type Begin, type CommitBatch, WriteQueue } from './write-queue.ts';
 
 /** A fake transaction: changes record in it what they did. */
 const NO_SQL = null as unknown as TransactionSQL;
@@ -180,7 +180,7 @@ describe('the write queue', () => {
   it('runs batches at the end of each commit', async () => {
     const { begin, commits, does, fails, gates, slowDown } = disk();
     const ran: (readonly number[])[] = [];
-    const batch: Batch<number> = {
+    const batch: CommitBatch<number> = {
       async run(_, items) {
         ran.push(items);
         await does(`batch of ${items.length}`)();
@@ -208,7 +208,7 @@ describe('the write queue', () => {
   it('runs batches in the order of their places', async () => {
     const { begin, commits, does } = disk();
     const queue = queueFor(begin);
-    const batch = (name: string, place?: number): Batch<number> => ({
+    const batch = (name: string, place?: number): CommitBatch<number> => ({
       ...(place === undefined ? {} : { place }),
       async run() {
         await does(name)();

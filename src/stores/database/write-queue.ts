@@ -1,17 +1,17 @@
 import type { TransactionSQL } from 'bun';
 import { StoreBusy } from '../../push/store-faults.ts';
 import { isPassing, isStatementFault } from './faults.ts';
-import { type Group, WaitingChanges, type WriteOwner } from './waiting-changes.ts';
+import { type ChangeGroup, WaitingChanges, type WriteOwner } from './waiting-changes.ts';
 
 /** Work that several changes of a commit leave to its end, to be done together. */
-export interface Batch<Item> {
+export interface CommitBatch<Item> {
   /** The place of the batch among those of a commit, by default 0. A fixed order of locks prevents deadlocks. */
   readonly place?: number;
   run(sql: TransactionSQL, items: readonly Item[]): Promise<void>;
 }
 
 /** Adds an item to a batch at the end of the commit. */
-export type Later = <Item>(batch: Batch<Item>, item: Item) => void;
+export type Later = <Item>(batch: CommitBatch<Item>, item: Item) => void;
 
 /** One change of the store. It may run again if it shared a commit with one that failed. */
 export type Change<T> = (sql: TransactionSQL, later: Later) => T | Promise<T>;
@@ -114,7 +114,7 @@ export class WriteQueue {
   }
 
   /** Settles each change. Never throws. Changes that there was no time for wait again. */
-  private async commit(group: Group<Waiting>): Promise<void> {
+  private async commit(group: ChangeGroup<Waiting>): Promise<void> {
     const { changes } = group;
     const [one, ...others] = changes;
     if (one === undefined) return;
@@ -157,14 +157,14 @@ export class WriteQueue {
   /** Runs as many changes of a group as the time allows, and returns their results. */
   private async runChanges(
     sql: TransactionSQL,
-    { changes, mustRun }: Group<Waiting>,
+    { changes, mustRun }: ChangeGroup<Waiting>,
   ): Promise<unknown[]> {
     const { now } = this.options;
     const endMs = now() + COMMIT_MS;
-    const batches = new Map<Batch<unknown>, unknown[]>();
+    const batches = new Map<CommitBatch<unknown>, unknown[]>();
     const later: Later = (batch, item) => {
-      const items = batches.get(batch as Batch<unknown>);
-      if (items === undefined) batches.set(batch as Batch<unknown>, [item]);
+      const items = batches.get(batch as CommitBatch<unknown>);
+      if (items === undefined) batches.set(batch as CommitBatch<unknown>, [item]);
       else items.push(item);
     };
     const results: unknown[] = [];

@@ -6,7 +6,7 @@ import type { Database } from '../database/database.ts';
 const REQUESTS_PER_CHANGE = 500;
 
 /** Which tenant is deleted, or created anew. */
-export interface Tenant {
+export interface TenantName {
   readonly noun: 'app' | 'instance';
   readonly id: string;
 }
@@ -25,7 +25,10 @@ export async function lockTenants(sql: TransactionSQL): Promise<void> {
  * Deletes what names a tenant, but for its webhook requests: `forgetRequests` does that. Otherwise the next tenant with its id
  * would get it. Returns whether there was anything.
  */
-export async function forgetLeftovers(sql: TransactionSQL, { noun, id }: Tenant): Promise<boolean> {
+export async function forgetLeftovers(
+  sql: TransactionSQL,
+  { noun, id }: TenantName,
+): Promise<boolean> {
   if (noun === 'instance') return await removeRules(sql, id);
   const days = await sql`DELETE FROM usage_days WHERE app_id = ${id}`;
   const hours = await sql`DELETE FROM usage_hours WHERE app_id = ${id}`;
@@ -36,7 +39,7 @@ export async function forgetLeftovers(sql: TransactionSQL, { noun, id }: Tenant)
 /** Deletes the webhook requests of a tenant, waiting ones and the log, in pieces. Returns how many there were. */
 export async function forgetRequests(
   database: Database,
-  { noun, id }: Tenant,
+  { noun, id }: TenantName,
   perChange = REQUESTS_PER_CHANGE,
 ): Promise<number> {
   for (let deleted = 0; ; ) {

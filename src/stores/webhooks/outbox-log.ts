@@ -1,6 +1,5 @@
 import { redactedPublishWebhook } from '../../push/webhooks/publish-webhook.ts';
 import type {
-  Attempt,
   AttemptOutcome,
   FinishedRequests,
   ForgetOptions,
@@ -10,6 +9,7 @@ import type {
   OutboxLog,
   OutboxRequest,
   OutboxState,
+  WebhookAttempt,
 } from '../../webhooks/outbox.ts';
 import type { Database } from '../database/database.ts';
 import type { BigInteger } from '../database/rows.ts';
@@ -148,7 +148,7 @@ function entryOf(row: EntryRow): OutboxEntry {
   };
 }
 
-function attemptOf(row: AttemptRow): Attempt {
+function attemptOf(row: AttemptRow): WebhookAttempt {
   return {
     number: row.number,
     atMs: Number(row.at),

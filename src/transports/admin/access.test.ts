@@ -3,7 +3,7 @@ import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { requestTarget } from '../request-target.ts';
 import { Access, type Denial, type LogIn } from './access.ts';
 import type { RequestHead } from './request-head.ts';
-import { Sessions } from './sessions.ts';
+import { BrowserSessions } from './sessions.ts';
 
 const PASSWORD = 'geheim: ü';
 
@@ -58,7 +58,7 @@ function accessWith({
 } = {}) {
   const clock = { nowMs: 0 };
   let current = password ?? undefined;
-  const sessions = new Sessions({ password: () => current, now: () => clock.nowMs });
+  const sessions = new BrowserSessions({ password: () => current, now: () => clock.nowMs });
   const access = new Access({
     password: () => current,
     metricsAreOpen,

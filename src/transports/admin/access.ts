@@ -6,7 +6,7 @@ import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { type Asker, LOCAL, OWNER } from './asker.ts';
 import { cameThroughProxy, isFromAnotherSite, isLocal } from './origin-of-request.ts';
 import type { RequestHead } from './request-head.ts';
-import type { Sessions } from './sessions.ts';
+import type { BrowserSessions } from './sessions.ts';
 
 /** A proxy that checks users itself and names them in headers. */
 export interface UserProxy {
@@ -25,7 +25,7 @@ export interface AccessOptions {
   /** Whether programs on this machine may read metrics without the password. */
   readonly metricsAreOpen: boolean;
   readonly trustedProxies: TrustedProxies;
-  readonly sessions: Sessions;
+  readonly sessions: BrowserSessions;
   readonly userProxy?: UserProxy | undefined;
   /** A clock that only goes forward. Milliseconds. */
   readonly now: () => number;
@@ -70,7 +70,7 @@ const SESSION_OVER: Denial = {
 };
 
 /** The client that sent a request. */
-export interface Sender {
+export interface RequestSender {
   /** The address of the client as reported by trusted proxies, else the far end of the connection. */
   readonly address: string;
   /** The key by which limits count the client. */
@@ -99,7 +99,7 @@ export class Access {
    * Finds the client of a request. Requests through a proxy have a key of their own: strangers behind a proxy on this
    * machine must not use up the tries of the command line on it.
    */
-  senderOf(head: RequestHead): Sender {
+  senderOf(head: RequestHead): RequestSender {
     const { trustedProxies } = this.options;
     const address = trustedProxies.clientOf(head.peer, {
       xForwardedFor: head.header('x-forwarded-for'),
@@ -130,7 +130,7 @@ export class Access {
   }
 
   /** Finds who sent a request, or why it is denied. */
-  identify(head: RequestHead, sender: Sender): Identified {
+  identify(head: RequestHead, sender: RequestSender): Identified {
     const denied = this.denyOtherSites(head);
     if (denied !== undefined) return { denial: denied };
     const user = this.userOf(head);
@@ -178,7 +178,7 @@ export class Access {
   }
 
   /** Checks a log-in. Returns why it is denied, if it is. */
-  checkLogIn(given: LogIn, sender: Sender): Denial | undefined {
+  checkLogIn(given: LogIn, sender: RequestSender): Denial | undefined {
     const { sessions } = this.options;
     const isRight =
       'token' in given
@@ -207,12 +207,12 @@ export class Access {
     return metricsAreOpen && method === 'GET' && target.path === '/metrics' && isLocal(head);
   }
 
-  private checkPassword(given: Buffer | undefined, sender: Sender): Denial | undefined {
+  private checkPassword(given: Buffer | undefined, sender: RequestSender): Denial | undefined {
     return this.limited(sender, () => given !== undefined && this.isRight(given));
   }
 
   /** Checks what may be wrong only so often. */
-  private limited({ key }: Sender, isRight: () => boolean): Denial | undefined {
+  private limited({ key }: RequestSender, isRight: () => boolean): Denial | undefined {
     const nowMs = this.options.now();
     if (!this.tries.has(key, WRONG_PASSWORDS, nowMs)) {
       return {

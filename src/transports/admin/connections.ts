@@ -4,7 +4,7 @@ import { addressKey } from '../../runtime/ip-address.ts';
 import type { AdminBounds } from './bounds.ts';
 
 /** The connections of a listener, by the address of the client. */
-export class Connections {
+export class AdminConnections {
   private readonly bounds: AdminBounds;
   private readonly budget: FairBudget;
   /** The oldest connection of each address first. */

@@ -8,7 +8,7 @@ import { SMALL_ANSWER } from '../response-body.ts';
 import { type UnreadAnswer, UnreadAnswers } from '../unread-answers.ts';
 import { type AdminAnswer, headersOf, refuse } from './answers.ts';
 import { type AdminBounds, HEAD_BYTES_MAX } from './bounds.ts';
-import { Connections, keyOf } from './connections.ts';
+import { AdminConnections, keyOf } from './connections.ts';
 import { headOf, type RequestHead } from './request-head.ts';
 
 /** A request whose body has not been read yet. */
@@ -51,7 +51,7 @@ export class AdminServer implements AsyncDisposable {
   port = 0;
   private readonly options: AdminServerOptions;
   private readonly server: Server;
-  private readonly connections: Connections;
+  private readonly connections: AdminConnections;
   private readonly unread: UnreadAnswers;
   /** Requests without an answer, or with one that is no stream and not sent yet. */
   private readonly unanswered = new Set<ServerResponse>();
@@ -61,7 +61,7 @@ export class AdminServer implements AsyncDisposable {
   private constructor(options: AdminServerOptions) {
     const { bounds } = options;
     this.options = options;
-    this.connections = new Connections(bounds);
+    this.connections = new AdminConnections(bounds);
     this.unread = new UnreadAnswers({
       bytesMax: bounds.unreadBytes,
       clock: performance,

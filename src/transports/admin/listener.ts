@@ -12,7 +12,7 @@ import {
   type DenialReason,
   type Identified,
   type LogIn,
-  type Sender,
+  type RequestSender,
   type UserProxy,
 } from './access.ts';
 import { type AdminAnswer, refuse, textAnswer } from './answers.ts';
@@ -27,10 +27,10 @@ import {
   type AdminCall,
   type AdminRoute,
   type CallSession,
-  type Found,
+  type FoundAdminRoute,
   findRoute,
 } from './routes.ts';
-import { Sessions } from './sessions.ts';
+import { BrowserSessions } from './sessions.ts';
 
 /** Why a request was refused, as metrics count it. */
 export type AdminRefusal = DenialReason | 'no-role' | ServerRefusal;
@@ -104,7 +104,9 @@ export async function listenForAdmin(options: AdminListenerOptions): Promise<Adm
 
 /** What is known of a refused request. */
 interface Refused {
-  readonly sender: Pick<Sender, 'address' | 'key'> & { readonly throughUnknownProxy?: boolean };
+  readonly sender: Pick<RequestSender, 'address' | 'key'> & {
+    readonly throughUnknownProxy?: boolean;
+  };
   /** `undefined` if the request was refused before its head was read. */
   readonly head?: RequestHead;
   /** The name that a proxy gave. */
@@ -113,7 +115,7 @@ interface Refused {
 
 interface KnownRequest {
   readonly request: AdminRequest;
-  readonly sender: Sender;
+  readonly sender: RequestSender;
   readonly asker: Asker;
   readonly isOpen: boolean;
 }
@@ -122,7 +124,7 @@ interface KnownRequest {
 class RequestHandler {
   routes: readonly AdminRoute[] | undefined;
   isStopping = false;
-  readonly sessions: Sessions;
+  readonly sessions: BrowserSessions;
   private readonly options: AdminListenerOptions;
   private readonly bounds: AdminBounds;
   private readonly access: Access;
@@ -135,7 +137,7 @@ class RequestHandler {
     this.options = options;
     this.bounds = bounds;
     const { password, pathPrefix: path } = options;
-    this.sessions = new Sessions({ password, path, now: Date.now });
+    this.sessions = new BrowserSessions({ password, path, now: Date.now });
     this.access = new Access({
       ...options,
       sessions: this.sessions,
@@ -204,7 +206,7 @@ class RequestHandler {
     );
   }
 
-  private async answerOne(request: AdminRequest, sender: Sender): Promise<AdminAnswer> {
+  private async answerOne(request: AdminRequest, sender: RequestSender): Promise<AdminAnswer> {
     const { head } = request;
     if (head.header('host') === undefined && !head.isHttp10) {
       return refuse(400, 'The Host header is missing');
@@ -235,7 +237,7 @@ class RequestHandler {
     return denial === undefined ? { asker: NOBODY } : { denial };
   }
 
-  private async answerRoute(found: Found, known: KnownRequest): Promise<AdminAnswer> {
+  private async answerRoute(found: FoundAdminRoute, known: KnownRequest): Promise<AdminAnswer> {
     const { request, sender, asker, isOpen } = known;
     const { head } = request;
     switch (found.found) {
@@ -287,7 +289,7 @@ class RequestHandler {
 
   /** `headers` gets the cookies. */
   private sessionOf(
-    { head, sender }: { readonly head: RequestHead; readonly sender: Sender },
+    { head, sender }: { readonly head: RequestHead; readonly sender: RequestSender },
     headers: { 'set-cookie'?: string[] },
   ): CallSession {
     const isSecure = this.access.isOverHttps(head);
@@ -317,7 +319,7 @@ class RequestHandler {
     return denied(denial, refused.head);
   }
 
-  private reportUntrustedUser({ address, key }: Sender): void {
+  private reportUntrustedUser({ address, key }: RequestSender): void {
     this.throttle.run(`untrusted user ${key}`, (throttled) =>
       this.options.log.warn('User header ignored: its sender is not in admin.proxy.trust', {
         address,
@@ -379,7 +381,7 @@ function methodNotAllowed(methods: readonly string[]): AdminAnswer {
 /** Admits an anonymous request if its route is open to everybody. */
 function orNobody(
   identified: Identified,
-  { found, head }: { readonly found: Found | undefined; readonly head: RequestHead },
+  { found, head }: { readonly found: FoundAdminRoute | undefined; readonly head: RequestHead },
 ): Identified {
   const reason = identified.denial?.reason;
   if (reason !== 'password-missing' && reason !== 'session-over') return identified;

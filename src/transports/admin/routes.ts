@@ -1,5 +1,5 @@
 import type { RequestTarget } from '../request-target.ts';
-import type { Denial, LogIn, Sender } from './access.ts';
+import type { Denial, LogIn, RequestSender } from './access.ts';
 import type { AdminAnswer } from './answers.ts';
 import type { Asker } from './asker.ts';
 import type { RequestHead } from './request-head.ts';
@@ -22,7 +22,7 @@ export interface AdminCall {
   /** Parsed JSON; `undefined` if there was no body. */
   readonly body: unknown;
   readonly head: RequestHead;
-  readonly sender: Sender;
+  readonly sender: RequestSender;
   /** Nobody, if the route is open. */
   readonly asker: Asker;
   readonly session: CallSession;
@@ -46,7 +46,7 @@ export interface AdminRoute {
   answer(call: AdminCall): Promise<AdminAnswer>;
 }
 
-export type Found =
+export type FoundAdminRoute =
   | {
       readonly found: 'route';
       readonly route: AdminRoute;
@@ -59,7 +59,7 @@ export type Found =
 export function findRoute(
   routes: readonly AdminRoute[],
   { method, target }: { readonly method: string; readonly target: RequestTarget },
-): Found {
+): FoundAdminRoute {
   const fitting = routes.flatMap((route) => {
     const path = segmentsOf(route.path, target.path);
     return path === undefined ? [] : [{ route, path, variables: route.path.split('{').length }];

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'bun:test';
-import { Sessions } from './sessions.ts';
+import { BrowserSessions } from './sessions.ts';
 
 function sessionsWith(path?: string) {
   const clock = { nowMs: Date.parse('2026-11-23T12:00:00Z') };
   let current: string | undefined = 'one';
-  const sessions = new Sessions({ password: () => current, path, now: () => clock.nowMs });
+  const sessions = new BrowserSessions({ password: () => current, path, now: () => clock.nowMs });
   const cookieOf = ([header = '']: readonly string[]) => header.split(';')[0] ?? '';
   return {
     clock,

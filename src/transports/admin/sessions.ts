@@ -14,7 +14,7 @@ const HOST_NAME = '__Host-fanfare';
 const SECURE_NAME = '__Secure-fanfare';
 const PLAIN_NAME = 'fanfare';
 
-export interface SessionsOptions {
+export interface BrowserSessionsOptions {
   /** `undefined` if there is no password, and so no sessions. */
   readonly password: () => string | undefined;
   /** Milliseconds since 1970. */
@@ -27,12 +27,12 @@ export interface SessionsOptions {
  * The sessions of browsers. A session is a signed cookie and is stored nowhere. Its key is derived from the password,
  * so servers with the same password share sessions, and a new password invalidates all of them.
  */
-export class Sessions {
-  private readonly options: SessionsOptions;
+export class BrowserSessions {
+  private readonly options: BrowserSessionsOptions;
   private known: { readonly password: string; readonly key: Buffer } | undefined;
   private link: { readonly token: string; readonly endsAtMs: number } | undefined;
 
-  constructor(options: SessionsOptions) {
+  constructor(options: BrowserSessionsOptions) {
     this.options = options;
   }
 

@@ -12,7 +12,7 @@ import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-t
 import { SMALL_ANSWER } from '../response-body.ts';
 import type { UnreadAnswers } from '../unread-answers.ts';
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
-import type { Answer, Endpoint } from './call.ts';
+import type { Answer, ChannelsEndpoint } from './call.ts';
 import { type OperatorSent, sendForOperator } from './events/operator-send.ts';
 import { refuseTrigger } from './events/trigger-rate.ts';
 import { ApiRefusal, refuseRequest, statuses } from './problems.ts';
@@ -142,7 +142,11 @@ export class ChannelsApi {
     });
   }
 
-  private ask(endpoint: Endpoint, route: Route, known: Authenticated): MaybePromise<Answer> {
+  private ask(
+    endpoint: ChannelsEndpoint,
+    route: Route,
+    known: Authenticated,
+  ): MaybePromise<Answer> {
     const { app, parameters } = known;
     const refused =
       refuseBody(parameters, NOTHING) ??
@@ -159,7 +163,7 @@ export class ChannelsApi {
   }
 
   private run(
-    endpoint: Endpoint,
+    endpoint: ChannelsEndpoint,
     route: Route,
     { app, parameters }: Authenticated,
     body: Uint8Array,

@@ -29,7 +29,7 @@ export type Answer =
   | { readonly status: 202 }
   | ApiRefusal;
 
-export type Endpoint = (call: Call) => MaybePromise<Answer>;
+export type ChannelsEndpoint = (call: Call) => MaybePromise<Answer>;
 
 /** The most common answer; libraries compare it byte by byte. Source: Channels protocol, §14.3. */
 export const EMPTY: Answer = { json: '{}' };

@@ -1,4 +1,4 @@
-import type { Endpoint } from './call.ts';
+import type { ChannelsEndpoint } from './call.ts';
 import { triggerBatch, triggerEvent, triggerRawEvent } from './events/trigger.ts';
 import { forgetHistory, readHistory } from './queries/history.ts';
 import {
@@ -12,7 +12,11 @@ import { terminateConnections } from './terminate-connections.ts';
 export type Method = 'GET' | 'POST';
 
 /** The HTTP API. Source: the seed's "Endpoints"; Channels protocol, §14.3. */
-export const routes: readonly (readonly [method: Method, path: string, endpoint: Endpoint])[] = [
+export const routes: readonly (readonly [
+  method: Method,
+  path: string,
+  endpoint: ChannelsEndpoint,
+])[] = [
   ['POST', '/apps/:app/events', triggerEvent],
   ['POST', '/apps/:app/batch_events', triggerBatch],
   ['GET', '/apps/:app/channels', listChannels],
@@ -33,12 +37,12 @@ export interface Route {
   readonly appId: string | undefined;
   readonly channelText: string | undefined;
   readonly userId: string | undefined;
-  readonly endpoints: Partial<Record<Method, Endpoint>>;
+  readonly endpoints: Partial<Record<Method, ChannelsEndpoint>>;
 }
 
 interface Pattern {
   readonly segments: readonly string[];
-  readonly endpoints: Partial<Record<Method, Endpoint>>;
+  readonly endpoints: Partial<Record<Method, ChannelsEndpoint>>;
 }
 
 const patterns: readonly Pattern[] = [...Map.groupBy(routes, ([, path]) => path)].map(
@@ -57,7 +61,7 @@ const cache = new Map<string, Route>();
 let last: { readonly path: string; readonly route: Route } | undefined;
 
 /** The endpoint that answers a method; `HEAD` runs that of `GET`. */
-export function endpointOf({ endpoints }: Route, method: string): Endpoint | undefined {
+export function endpointOf({ endpoints }: Route, method: string): ChannelsEndpoint | undefined {
   if (method === 'POST') return endpoints.POST;
   return method === 'GET' || method === 'HEAD' ? endpoints.GET : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Topic } from '../../channels/event.ts';
 import type { Audience, Meter, Peer, SendOptions } from '../../channels/ports.ts';
-import type { Connections } from './connections.ts';
+import type { ClientConnections } from './connections.ts';
 import type { PublishTurns } from './frames/publish-turns.ts';
 import type { SlowConsumers } from './frames/slow-consumers.ts';
 
@@ -42,7 +42,7 @@ export interface NativeTopics {
 
 export interface ClientAudienceOptions {
   readonly native: NativeTopics;
-  readonly connections: Connections;
+  readonly connections: ClientConnections;
   readonly slowConsumers: Pick<SlowConsumers, 'sending'>;
   readonly meter: Meter;
   /** Counts everything that is published. */
@@ -55,7 +55,7 @@ export interface ClientAudienceOptions {
  */
 export class ClientAudience implements Audience {
   private readonly native: NativeTopics;
-  private readonly connections: Connections;
+  private readonly connections: ClientConnections;
   private readonly slowConsumers: Pick<SlowConsumers, 'sending'>;
   private readonly meter: Meter;
   private readonly turns: ClientAudienceOptions['turns'];

@@ -6,7 +6,7 @@ import { BodyIntake } from '../body-intake.ts';
 import { ChannelsApi } from '../channels-api/api.ts';
 import { UnreadAnswers } from '../unread-answers.ts';
 import { Clients } from './clients.ts';
-import { Connections } from './connections.ts';
+import { ClientConnections } from './connections.ts';
 import { SlowConsumers } from './frames/slow-consumers.ts';
 
 export interface StageOptions {
@@ -23,7 +23,7 @@ export interface StageOptions {
 export function stageOf(options: StageOptions) {
   const { hub, apps, quota, monotonic = monotonicTimers, framesPerSecond = 0 } = options;
   const meter = { count: () => undefined };
-  const connections = new Connections();
+  const connections = new ClientConnections();
   const clients = new Clients({
     hub,
     connections,

@@ -21,8 +21,8 @@ import { Departures } from './closing/departures.ts';
 import { type Endable, endWith } from './closing/end.ts';
 import { checkHeartbeats } from './closing/heartbeat.ts';
 import { LostEventsCloser } from './closing/lost-events.ts';
-import { Connection } from './connection.ts';
-import type { Connections } from './connections.ts';
+import { ClientConnection } from './connection.ts';
+import type { ClientConnections } from './connections.ts';
 import { AnswerLimit } from './frames/answer-limit.ts';
 import { FrameLimit } from './frames/frame-limit.ts';
 import { type Frame, FrameQueue } from './frames/frame-queue.ts';
@@ -31,7 +31,7 @@ import type { SlowConsumers } from './frames/slow-consumers.ts';
 
 interface ClientsOptions {
   readonly hub: Hub;
-  readonly connections: Connections;
+  readonly connections: ClientConnections;
   readonly quota: ConnectionQuota;
   readonly slowConsumers: SlowConsumers;
   readonly settings: ClientSettings;
@@ -64,7 +64,7 @@ export class Clients {
   readonly lostEvents: LostEventsCloser;
 
   private readonly hub: Hub;
-  private readonly connections: Connections;
+  private readonly connections: ClientConnections;
   private readonly quota: ConnectionQuota;
   private readonly slowConsumers: SlowConsumers;
   private readonly settings: ClientSettings;
@@ -75,7 +75,7 @@ export class Clients {
   private readonly frameQueue: FrameQueue;
   private readonly addressRates: AddressRates;
   /** Connections that must still be authorised, and their deadlines in monotonic milliseconds. */
-  private readonly authoriseByMs = new Map<Connection, number>();
+  private readonly authoriseByMs = new Map<ClientConnection, number>();
   private checkedAtMs: number;
   private readonly closedOnAllLoops: SharedTotal | undefined;
   private slowConnectionsClosed = 0;
@@ -145,7 +145,7 @@ export class Clients {
     );
     if (app !== undefined) this.noteEnd(app, problem, { text: message, address });
     // For an open connection, closing it records the problem.
-    if (!(connection instanceof Connection)) {
+    if (!(connection instanceof ClientConnection)) {
       const { advice } = closeCodes[problem];
       app?.tap?.record({ kind: 'error', code, reason: message, advice });
     }
@@ -171,7 +171,7 @@ export class Clients {
   }
 
   /** Makes room for a new connection. If that is impossible, gives back its place, and returns the reason to refuse it. */
-  makeRoomFor({ app, address }: Connection): RefusedClient | undefined {
+  makeRoomFor({ app, address }: ClientConnection): RefusedClient | undefined {
     const problem = this.overCapacity(app, address);
     if (problem === undefined) return undefined;
     this.releasePlace(app);
@@ -179,7 +179,7 @@ export class Clients {
   }
 
   /** Registers and greets a connection that has a place, that there is room for and that can send. */
-  open(connection: Connection): void {
+  open(connection: ClientConnection): void {
     const { app } = connection;
     this.noteActivity(connection);
     connection.openedAtMs = connection.heardAtMs;
@@ -200,7 +200,7 @@ export class Clients {
   }
 
   /** Takes a frame of a client: answers it now or queues it, unless the client has sent too many. */
-  received(connection: Connection, frame: string): void {
+  received(connection: ClientConnection, frame: string): void {
     this.noteActivity(connection);
     this.meter.count('messagesReceived');
     this.meter.count('receivedBytes', Buffer.byteLength(frame));
@@ -209,13 +209,13 @@ export class Clients {
   }
 
   /** Counts a frame that carries no message, for example a ping of the WebSocket protocol. */
-  receivedControl(connection: Connection, bytes: number): void {
+  receivedControl(connection: ClientConnection, bytes: number): void {
     this.noteActivity(connection);
     this.mayAnswer(connection, bytes);
   }
 
   /** Takes a pong of the WebSocket protocol. Only those that were not asked for count as frames. */
-  receivedPong(connection: Connection, payload: Uint8Array): void {
+  receivedPong(connection: ClientConnection, payload: Uint8Array): void {
     const isOwed =
       payload.length <= PROBE_LENGTH_MAX &&
       this.hub.asked.pong(connection, Buffer.from(payload).toString('latin1'));
@@ -224,7 +224,7 @@ export class Clients {
   }
 
   /** Asks a client to answer, behind everything that it was sent. Clients of pusher-js answer when their handlers have run. */
-  probe(connection: Connection, number: number): ExpectedAnswer {
+  probe(connection: ClientConnection, number: number): ExpectedAnswer {
     if (!connection.isOpen) return undefined;
     const isPusherJs = this.libraries.of(connection.library)?.name === 'js';
     let isPingEnough = false;
@@ -240,7 +240,7 @@ export class Clients {
   }
 
   /** Forgets a closed connection, and removes it from its channels. Returns whether it was a slow consumer. */
-  closed(connection: Connection): boolean {
+  closed(connection: ClientConnection): boolean {
     // Before its departure is published: that may make the slow consumers be looked for again.
     const wasTooSlow = this.slowConsumers.wasTooSlow(connection);
     connection.app.tap?.record({
@@ -260,7 +260,7 @@ export class Clients {
   }
 
   /** Counts and logs a connection that was closed because it read too slowly. */
-  closedTooSlow({ app, address, socketId }: Connection): void {
+  closedTooSlow({ app, address, socketId }: ClientConnection): void {
     app.tap?.record({
       kind: 'slow',
       socket: socketId,
@@ -319,7 +319,7 @@ export class Clients {
     );
   }
 
-  private payFrames(connection: Connection, seconds: number): void {
+  private payFrames(connection: ClientConnection, seconds: number): void {
     const frames = this.frameLimit.pay(connection, seconds);
     const isAddressWithinLimit = this.addressRates.count(connection.address, frames);
     // Others of the address are spared: it may be that of a whole network.
@@ -357,7 +357,7 @@ export class Clients {
   }
 
   /** Closes a connection of the largest app or address, because another needs room. */
-  endForRoom(connection: Connection): void {
+  endForRoom(connection: ClientConnection): void {
     const { app, address, socketId } = connection;
     this.hub.rateLimitedLog.warn(
       'Connection closed: the server is full, and its app or address has the most connections',
@@ -373,7 +373,7 @@ export class Clients {
   /**
    * Closes a connection that is not authorised in time; otherwise it then takes its place in the quota. Source: §8.5.
    */
-  private checkAuthorised(connection: Connection, nowMs: number): void {
+  private checkAuthorised(connection: ClientConnection, nowMs: number): void {
     const byMs = this.authoriseByMs.get(connection);
     if (byMs === undefined || byMs === TAKING_PLACE) return;
     if (!connection.authorised) {
@@ -386,14 +386,14 @@ export class Clients {
     void after(this.quota.take(connection.app), (isTaken) => this.placed(connection, isTaken));
   }
 
-  private placed(connection: Connection, isTaken: boolean): void {
+  private placed(connection: ClientConnection, isTaken: boolean): void {
     if (!isTaken) return endWith(connection, 'app-over-quota');
     // It may have closed in the meantime.
     if (!this.authoriseByMs.delete(connection)) this.quota.release(connection.app);
   }
 
   /** Answers one frame. Never rejects: all failures during an answer are handled here. */
-  private answer(connection: Connection, frame: Frame): MaybePromise<void> {
+  private answer(connection: ClientConnection, frame: Frame): MaybePromise<void> {
     if (frame === null) {
       const { framesPerSecond } = this.settings;
       const message = `Message rejected due to rate limit: at most ${framesPerSecond} per second`;
@@ -415,7 +415,7 @@ export class Clients {
   /** Apart from `answer`, which makes no functions for what is answered in one turn, as nearly everything is. */
   private async answeredAfter(
     before: Promise<void>,
-    connection: Connection,
+    connection: ClientConnection,
     message?: ClientMessage,
   ): Promise<void> {
     try {
@@ -427,13 +427,13 @@ export class Clients {
     }
   }
 
-  private answered(connection: Connection): void {
+  private answered(connection: ClientConnection): void {
     this.checkAuthorised(connection, connection.heardAtMs);
     this.slowConsumers.answered(connection);
   }
 
   /** Counts a frame; `false` if the connection has sent too many. */
-  private mayAnswer(connection: Connection, bytes: number): boolean {
+  private mayAnswer(connection: ClientConnection, bytes: number): boolean {
     const verdict = this.frameLimit.count(connection, bytes);
     if (verdict === 'answer') return true;
     if (verdict === 'drop') return false;
@@ -443,7 +443,7 @@ export class Clients {
     return false;
   }
 
-  private flooding(connection: Connection): void {
+  private flooding(connection: ClientConnection): void {
     const { app, address, socketId } = connection;
     const { framesPerSecond } = this.settings;
     this.meter.count('floodingConnectionsClosed');
@@ -456,7 +456,7 @@ export class Clients {
     endWith(connection, 'too-many-frames');
   }
 
-  private noteEndOf(connection: Connection, problem: ConnectionProblem): void {
+  private noteEndOf(connection: ClientConnection, problem: ConnectionProblem): void {
     const { app, socketId: socket, user, address } = connection;
     this.noteEnd(app, problem, { socket, user: user?.id, address: addressOf(address) });
   }
@@ -471,7 +471,7 @@ export class Clients {
   }
 
   /** Closes the connection. Its departure undoes what the message had done so far. */
-  private failed(connection: Connection, error: unknown): void {
+  private failed(connection: ClientConnection, error: unknown): void {
     this.logFailure(connection, error);
     endWith(connection, error instanceof EngineFailure ? 'engine-failed' : 'internal');
   }
@@ -485,7 +485,7 @@ export class Clients {
   }
 
   /** Notes that the client has sent something, so that it is not pinged. */
-  noteActivity(connection: Connection): void {
+  noteActivity(connection: ClientConnection): void {
     connection.heardAtMs = this.monotonic.now();
     connection.pingedAtMs = 0;
   }

@@ -1,8 +1,8 @@
 import type { App } from '../../channels/app.ts';
 import { appWith } from '../../channels/hub.fixture.ts';
 import type { PackedAddress } from './addresses/packed-address.ts';
-import { Connection } from './connection.ts';
-import { Connections } from './connections.ts';
+import { ClientConnection } from './connection.ts';
+import { ClientConnections } from './connections.ts';
 
 export interface FakeConnectionOptions {
   readonly id?: string;
@@ -14,7 +14,7 @@ export interface FakeConnectionOptions {
 }
 
 /** A connection that keeps what it is sent. */
-export class FakeConnection extends Connection {
+export class FakeConnection extends ClientConnection {
   readonly sent: string[] = [];
   /** What waits for the client. Bytes. */
   waiting = 0;
@@ -58,8 +58,8 @@ export class FakeConnection extends Connection {
 }
 
 /** The connections of a server that has these. */
-export function connectionsWith(all: readonly Connection[]): Connections {
-  const connections = new Connections();
+export function connectionsWith(all: readonly ClientConnection[]): ClientConnections {
+  const connections = new ClientConnections();
   for (const connection of all) connections.add(connection);
   return connections;
 }

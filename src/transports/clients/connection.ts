@@ -6,7 +6,7 @@ import type { KeyUse } from '../../runtime/keys/key-uses.ts';
 import type { PackedAddress } from './addresses/packed-address.ts';
 
 /** What every connection is made of. */
-export interface ConnectionOptions {
+export interface ClientConnectionOptions {
   readonly app: App;
   /** See `Connections.newFirstHalf`. */
   readonly firstHalf: number;
@@ -24,7 +24,7 @@ export interface ConnectionOptions {
  * A transport must ask `Clients.makeRoomFor`, then call `open` when it can send, `received` for each frame, and `closed` once.
  * `close` and `terminate` may call `Clients.closed` before they return.
  */
-export abstract class Connection extends Session implements Peer {
+export abstract class ClientConnection extends Session implements Peer {
   /** The two halves of the socket id. A string would take a fifth of a connection's memory. */
   readonly firstHalf: number;
   private readonly secondHalf: number;
@@ -43,7 +43,7 @@ export abstract class Connection extends Session implements Peer {
   /** Frames that it sent recently, weighted by size: see `FrameLimit`. */
   frameDebt = 0;
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: ClientConnectionOptions) {
     const { app, firstHalf, secondHalf = newHalf(), address, library = 0, keyUse } = options;
     super(app);
     this.firstHalf = firstHalf;

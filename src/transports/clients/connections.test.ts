@@ -3,11 +3,11 @@ import type { App } from '../../channels/app.ts';
 import { appWith, socketId } from '../../channels/hub.fixture.ts';
 import { addressOf, type PackedAddress, packAddress } from './addresses/packed-address.ts';
 import { FakeConnection } from './connection.fixture.ts';
-import { Connections } from './connections.ts';
+import { ClientConnections } from './connections.ts';
 
 describe('the connections of a node', () => {
   it('are found by their id, and counted by app', () => {
-    const connections = new Connections();
+    const connections = new ClientConnections();
     const [app, other] = [appWith({ id: '1' }), appWith({ id: '2' })];
     const first = new FakeConnection({ id: '1.1', app });
 
@@ -33,7 +33,7 @@ describe('the connections of a node', () => {
   });
 
   it('may be removed while they are iterated', () => {
-    const connections = new Connections();
+    const connections = new ClientConnections();
     const all = ['1.1', '2.1', '3.1'].map((id) => new FakeConnection({ id }));
     for (const connection of all) connections.add(connection);
 
@@ -49,7 +49,7 @@ describe('the connections of a node', () => {
 
   /** Connections that are looked at in parts. */
   function walked() {
-    const connections = new Connections();
+    const connections = new ClientConnections();
     const app = appWith();
     return {
       add: (half: number) => connections.add(new FakeConnection({ id: `${half}.1`, app })),
@@ -107,7 +107,7 @@ describe('connections of a full server', () => {
 
   /** A server for ten connections: `add` makes room as the transport does, and returns what happened. */
   function stage() {
-    const connections = new Connections(10);
+    const connections = new ClientConnections(10);
     let added = 0;
     const add = (app: App | undefined, address: PackedAddress) => {
       if (app === undefined) throw new Error('There is no such app');
@@ -179,7 +179,7 @@ describe('connections of a full server', () => {
   });
 
   it('are chosen without a walk through all of them', () => {
-    const connections = new Connections(2000);
+    const connections = new ClientConnections(2000);
     const app = apps[0] ?? appWith();
     let read = 0;
     for (let n = 1; n <= 2000; n++) {

@@ -4,7 +4,7 @@ import { FairBudget } from '../../runtime/fairness/fair-budget.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import { ConnectionsByAddress } from './addresses/connections-by-address.ts';
 import { keyOf, type PackedAddress } from './addresses/packed-address.ts';
-import type { Connection } from './connection.ts';
+import type { ClientConnection } from './connection.ts';
 
 /** Connections that are compared when one must be chosen. */
 const LOOKED_MAX = 100;
@@ -13,9 +13,9 @@ const LOOKED_MAX = 100;
 const HAS_ROOM = 3 / 4;
 
 /** The registry of this node's open connections. */
-export class Connections {
+export class ClientConnections {
   /** By the first halves of their ids, which are unique here. */
-  private readonly byFirstHalf = new Map<number, Connection>();
+  private readonly byFirstHalf = new Map<number, ClientConnection>();
   /** Open connections by app. */
   private readonly byApp: FairBudget<App>;
   /** By app and address. Kept only while the server is full or nearly so: it takes memory for each connection. */
@@ -25,7 +25,7 @@ export class Connections {
   private partsLeft = 0;
   private toVisit = 0;
   /** The current position of `find`. */
-  private search: Iterator<Connection> = this.byFirstHalf.values();
+  private search: Iterator<ClientConnection> = this.byFirstHalf.values();
 
   /** `limit`: connections in all, those of other loops included. `shared`: the total of all loops of this process. */
   constructor(limit = Number.POSITIVE_INFINITY, shared?: SharedTotal) {
@@ -46,7 +46,7 @@ export class Connections {
     return this.byApp.all();
   }
 
-  get(id: SocketId): Connection | undefined {
+  get(id: SocketId): ClientConnection | undefined {
     const connection = this.byFirstHalf.get(firstHalfOf(id));
     return connection?.socketId === id ? connection : undefined;
   }
@@ -63,7 +63,7 @@ export class Connections {
    * closed, or the new one must be refused (`'full'`). The largest app loses first, and within it the largest
    * address.
    */
-  roomFor(app: App, address: PackedAddress): 'room' | 'full' | Connection {
+  roomFor(app: App, address: PackedAddress): 'room' | 'full' | ClientConnection {
     const largestApp = this.byApp.ownerToEvict(app);
     if (largestApp === undefined) return 'room';
     this.byAddress ??= this.sortByAddress();
@@ -73,8 +73,8 @@ export class Connections {
   }
 
   /** Finds a connection of an app with many subscriptions, out of the next hundred that have any. */
-  findLarge(appId: string): Connection | undefined {
-    let largest: Connection | undefined;
+  findLarge(appId: string): ClientConnection | undefined {
+    let largest: ClientConnection | undefined;
     let looked = 0;
     // A hundred are enough to choose from: the connections of an attack are alike.
     this.find((connection) => {
@@ -87,14 +87,14 @@ export class Connections {
     return largest;
   }
 
-  add(connection: Connection): void {
+  add(connection: ClientConnection): void {
     this.byFirstHalf.set(connection.firstHalf, connection);
     this.byApp.add(connection.app);
     connection.keyUse?.opened();
     if (this.byAddress !== undefined) addTo(this.byAddress, connection);
   }
 
-  remove(connection: Connection): void {
+  remove(connection: ClientConnection): void {
     const { firstHalf, app } = connection;
     if (this.byFirstHalf.get(firstHalf) !== connection) return;
     this.byFirstHalf.delete(firstHalf);
@@ -107,7 +107,7 @@ export class Connections {
   }
 
   /** All of them. Connections may be added and removed while this is iterated. */
-  all(): Iterable<Connection> {
+  all(): Iterable<ClientConnection> {
     return this.byFirstHalf.values();
   }
 
@@ -115,7 +115,7 @@ export class Connections {
    * Returns the next part of all connections, so that a check of all of them does not block the loop; after the last of
    * `parts` parts it starts over. Each round visits every connection that was open at its start exactly once.
    */
-  nextPart(parts: number): readonly Connection[] {
+  nextPart(parts: number): readonly ClientConnection[] {
     if (this.partsLeft === 0) {
       this.walk = this.byFirstHalf.values();
       this.partsLeft = parts;
@@ -137,7 +137,7 @@ export class Connections {
    * Searches from the end of the last search, because connections that must yield have mostly come one after the
    * other.
    */
-  private find(fits: (connection: Connection) => boolean): Connection | undefined {
+  private find(fits: (connection: ClientConnection) => boolean): ClientConnection | undefined {
     for (let rounds = 0; rounds < 2; ) {
       const { done, value } = this.search.next();
       if (done === true) {
@@ -151,7 +151,7 @@ export class Connections {
   }
 }
 
-function addTo(byAddress: Map<App, ConnectionsByAddress>, connection: Connection): void {
+function addTo(byAddress: Map<App, ConnectionsByAddress>, connection: ClientConnection): void {
   const { app } = connection;
   let ofApp = byAddress.get(app);
   if (ofApp === undefined) {

@@ -3,14 +3,14 @@ import { appWith } from '../../channels/hub.fixture.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
 import { ClientLibraries } from './client-libraries.ts';
 import { FakeConnection } from './connection.fixture.ts';
-import { Connections } from './connections.ts';
+import { ClientConnections } from './connections.ts';
 import { Inspector } from './inspector.ts';
 
 const app = appWith({ id: 'shop' });
 const other = appWith({ id: 'other' });
 
 function scene() {
-  const connections = new Connections();
+  const connections = new ClientConnections();
   const inspector = new Inspector({
     connections,
     sessions: new UserSessions(),

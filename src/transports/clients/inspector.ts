@@ -5,8 +5,8 @@ import type { Clock } from '../../runtime/ports.ts';
 import { addressOf, type PackedAddress, packAddress } from './addresses/packed-address.ts';
 import type { ClientLibraries, ClientLibrary } from './client-libraries.ts';
 import { endWith } from './closing/end.ts';
-import type { Connection } from './connection.ts';
-import type { Connections } from './connections.ts';
+import type { ClientConnection } from './connection.ts';
+import type { ClientConnections } from './connections.ts';
 
 /** The limit of connections examined in one turn of the loop. */
 const LOOKED_MAX = 2_000;
@@ -57,7 +57,7 @@ export interface ConnectionPage {
 }
 
 export interface InspectorOptions {
-  readonly connections: Connections;
+  readonly connections: ClientConnections;
   readonly sessions: UserSessions;
   readonly libraries: ClientLibraries;
   readonly clock: Clock;
@@ -68,7 +68,7 @@ export interface InspectorOptions {
 export class Inspector {
   private readonly options: InspectorOptions;
   /** The positions of unfinished walks. Oldest first. */
-  private readonly walks = new Map<number, Iterator<Connection>>();
+  private readonly walks = new Map<number, Iterator<ClientConnection>>();
   private lastWalk = 0;
 
   constructor(options: InspectorOptions) {
@@ -120,13 +120,13 @@ export class Inspector {
     return true;
   }
 
-  private ofUser(app: App, user: string): readonly Connection[] {
+  private ofUser(app: App, user: string): readonly ClientConnection[] {
     return this.options.sessions
       .of(app, user)
       .flatMap(({ socketId }) => this.options.connections.get(socketId) ?? []);
   }
 
-  private connection(app: App, socketId: string): Connection | undefined {
+  private connection(app: App, socketId: string): ClientConnection | undefined {
     const id = parseSocketId(socketId);
     const found = id === undefined ? undefined : this.options.connections.get(id);
     return found?.app === app ? found : undefined;
@@ -135,14 +135,14 @@ export class Inspector {
   private filter(app: App, { user, channel, address }: ConnectionQuery) {
     const packed: PackedAddress | undefined =
       address === undefined ? address : packAddress(address);
-    return (one: Connection): boolean =>
+    return (one: ClientConnection): boolean =>
       one.app === app &&
       (packed === undefined || one.address === packed) &&
       (channel === undefined || one.subscription(channel)?.state === 'joined') &&
       (user === undefined || isUser(one, user, channel));
   }
 
-  private keep(walk: Iterator<Connection>): number {
+  private keep(walk: Iterator<ClientConnection>): number {
     this.lastWalk++;
     this.walks.set(this.lastWalk, walk);
     const [oldest] = this.walks.keys();
@@ -150,7 +150,7 @@ export class Inspector {
     return this.lastWalk;
   }
 
-  private show(connection: Connection): InspectedConnection {
+  private show(connection: ClientConnection): InspectedConnection {
     const { clock, monotonic, libraries } = this.options;
     const offsetMs = clock.now() - monotonic.now();
     return {
@@ -168,7 +168,7 @@ export class Inspector {
 }
 
 /** Whether a connection is signed in as a user, or is that member of the channel. */
-function isUser(one: Connection, user: string, channel: string | undefined): boolean {
+function isUser(one: ClientConnection, user: string, channel: string | undefined): boolean {
   if (!one.signingIn && one.user?.id === user) return true;
   return channel !== undefined && one.subscription(channel)?.member?.userId === user;
 }

@@ -1,17 +1,17 @@
 import type { Timers } from '../../runtime/ports.ts';
-import { Connection, type ConnectionOptions } from '../clients/connection.ts';
-import { Progress } from '../unread-answers.ts';
+import { ClientConnection, type ClientConnectionOptions } from '../clients/connection.ts';
+import { ReadProgress } from '../unread-answers.ts';
 import { closeLine, elementOf, KEEP_ALIVE, messagesLine } from './lines.ts';
 import type { Receiver } from './receiver.ts';
 import type { ResponseLoss } from './response-end.ts';
 import { SendOrder } from './send-order.ts';
 
 /** Messages of one send request. */
-export interface Send {
+export interface SentMessages {
   readonly frames: readonly string[];
 }
 
-export interface FallbackConnectionOptions extends ConnectionOptions {
+export interface FallbackConnectionOptions extends ClientConnectionOptions {
   /** Names it: see `SessionPath`. */
   readonly session: string;
   readonly events: SessionEvents;
@@ -28,7 +28,7 @@ export interface SessionEvents {
   /** The connection has something to write. */
   queued(connection: FallbackConnection): void;
   /** The next messages of its client, in order. */
-  sent(connection: FallbackConnection, send: Send): void;
+  sent(connection: FallbackConnection, send: SentMessages): void;
   /** The connection has ended. With `'closed'` the client may not have read the closing line yet. */
   ended(connection: FallbackConnection, how: SessionEnd): void;
   /** The client has the line that closes it, or will not get it. */
@@ -42,9 +42,9 @@ export interface SessionEvents {
  * connection until the socket has taken all of it; before that, nothing is written to another one. After `close`, this object
  * remains until the client has received the closing line.
  */
-export class FallbackConnection extends Connection {
+export class FallbackConnection extends ClientConnection {
   readonly session: string;
-  readonly order: SendOrder<Send>;
+  readonly order: SendOrder<SentMessages>;
   /** The number of the last receive request; `undefined`: the client does not number them. */
   lastReceive: number | undefined;
   /** Since when there is no receive request, or the connection is closed; monotonic milliseconds. */
@@ -53,7 +53,7 @@ export class FallbackConnection extends Connection {
   private receiver: Receiver | undefined;
   /** A response that has ended, and of which the socket has not taken everything. */
   private leaving: Receiver | undefined;
-  private leavingProgress: Progress | undefined;
+  private leavingProgress: ReadProgress | undefined;
   /** The receive request that the client has broken, if there is none since. */
   private broken: Receiver | undefined;
   private elements: string[] = [];
@@ -139,7 +139,7 @@ export class FallbackConnection extends Connection {
   /** Whether its client takes nothing of a response that has ended. Called regularly. */
   isStuck(nowMs: number): boolean {
     if (this.leaving === undefined) return false;
-    this.leavingProgress ??= new Progress();
+    this.leavingProgress ??= new ReadProgress();
     return this.leavingProgress.hasStopped(this.leaving.waitingBytes(), nowMs);
   }
 

@@ -2,12 +2,12 @@ import { FakeTime } from '../../../testing/fake-time.ts';
 import { appWith } from '../../channels/hub.fixture.ts';
 import { ClientLibraries } from '../clients/client-libraries.ts';
 import { endWith } from '../clients/closing/end.ts';
-import { Connections } from '../clients/connections.ts';
+import { ClientConnections } from '../clients/connections.ts';
 import { UnreadAnswers } from '../unread-answers.ts';
 import type { FallbackConnection } from './fallback-connection.ts';
 import type { Outlet } from './receiver.ts';
 import { ResponseEnd } from './response-end.ts';
-import { Sessions } from './sessions.ts';
+import { HttpSessions } from './sessions.ts';
 
 export const app = appWith();
 
@@ -70,7 +70,7 @@ export function loop({
     clock: time,
     onBroken: () => undefined,
   });
-  const sessions = new Sessions({
+  const sessions = new HttpSessions({
     clients: {
       mayConnect: () => true,
       wouldRefuse: () => false,
@@ -97,7 +97,7 @@ export function loop({
       closedTooSlow: () => void ended.push('too slow'),
     },
     apps: { byKey: (key) => (key === 'key' ? app : undefined), byId: () => app },
-    connections: Object.assign(new Connections(), { newFirstHalf: () => ++made }),
+    connections: Object.assign(new ClientConnections(), { newFirstHalf: () => ++made }),
     connectionsMax,
     sendBufferBytes,
     unread: unreadAnswers,

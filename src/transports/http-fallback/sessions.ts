@@ -7,12 +7,12 @@ import { type Admitted, admitKey } from '../clients/admission.ts';
 import type { Clients, RefusedClient } from '../clients/clients.ts';
 import { type ConnectionProblem, closeCodes } from '../clients/closing/close-codes.ts';
 import { endWith } from '../clients/closing/end.ts';
-import { Connections } from '../clients/connections.ts';
+import { ClientConnections } from '../clients/connections.ts';
 import { SMALL_ANSWER } from '../response-body.ts';
 import type { UnreadAnswer, UnreadAnswers } from '../unread-answers.ts';
 import {
   FallbackConnection,
-  type Send,
+  type SentMessages,
   type SessionEnd,
   type SessionEvents,
 } from './fallback-connection.ts';
@@ -56,11 +56,11 @@ export type SessionClients = Pick<
   | 'closedTooSlow'
 >;
 
-export interface SessionsOptions {
+export interface HttpSessionsOptions {
   readonly clients: SessionClients;
   readonly apps: AppDirectory;
   /** Of this loop, whatever carries them. */
-  readonly connections: Connections;
+  readonly connections: ClientConnections;
   /** The limit of sessions with a connection on this loop. */
   readonly connectionsMax: number;
   readonly sendBufferBytes: number;
@@ -89,9 +89,9 @@ export interface SessionMeter {
 }
 
 /** The sessions that live on this loop. */
-export class Sessions implements LocalSessions, SessionEvents {
+export class HttpSessions implements LocalSessions, SessionEvents {
   readonly timers: Timers;
-  private readonly options: SessionsOptions;
+  private readonly options: HttpSessionsOptions;
   private readonly clients: SessionClients;
   private readonly open = new Map<string, FallbackConnection>();
   /**
@@ -102,7 +102,7 @@ export class Sessions implements LocalSessions, SessionEvents {
   /** Sessions that have ended, so that a late copy of one of their requests does not open them again. */
   private readonly over = new RecentSessions((session) => this.dropped(session));
   /** Sessions that are connections, to find the one that must make room. */
-  private readonly own: Connections;
+  private readonly own: ClientConnections;
   private readonly flushTurns: FlushTurns;
   /** Sessions whose first request waits for a place, with the later requests of each. */
   private readonly placing = new Map<string, (() => void)[]>();
@@ -110,11 +110,11 @@ export class Sessions implements LocalSessions, SessionEvents {
   private readonly unread = new Map<FallbackConnection, UnreadAnswer>();
   private isStopping = false;
 
-  constructor(options: SessionsOptions) {
+  constructor(options: HttpSessionsOptions) {
     this.options = options;
     this.timers = options.timers;
     this.clients = options.clients;
-    this.own = new Connections(options.connectionsMax);
+    this.own = new ClientConnections(options.connectionsMax);
     this.flushTurns = new FlushTurns({
       now: () => options.timers.now(),
       busyShare: options.busyShare,
@@ -262,7 +262,7 @@ export class Sessions implements LocalSessions, SessionEvents {
     this.flushTurns.add(connection);
   }
 
-  sent(connection: FallbackConnection, { frames }: Send): void {
+  sent(connection: FallbackConnection, { frames }: SentMessages): void {
     if (frames.length === 0) {
       this.clients.receivedControl(connection, 0);
       connection.oweLine();

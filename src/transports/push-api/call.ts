@@ -52,7 +52,7 @@ export interface Backend {
  * Its promises must settle: the caller sets no timeout. What it throws is logged and answered with 500. Descriptions of
  * refusals are logged, so they must hold no secret, token or device id.
  */
-export interface Endpoint {
+export interface PushEndpoint {
   /** Refuses a request by its head alone, or names the backend that sent it. Called before the body is read. */
   checkHead?(head: PushHead): PushRefusal | Backend | undefined;
   /** Refuses a request that has a body before the body is read. May ask the store. */
@@ -60,7 +60,7 @@ export interface Endpoint {
   answer(call: PushCall): PushAnswer | Promise<PushAnswer>;
 }
 
-export type Endpoints = Readonly<Record<EndpointName, Endpoint>>;
+export type Endpoints = Readonly<Record<EndpointName, PushEndpoint>>;
 
 /** Bytes of a body that cost as much as another small request. */
 const BYTES_PER_COST = 4096;

@@ -10,9 +10,9 @@ import type { ListenerHealth } from '../health.ts';
 import { type PushBounds, pushBounds } from './bounds.ts';
 import type { Endpoints, PushHead } from './call.ts';
 import { statuses } from './problems.ts';
-import type { Connection, RequestConnection } from './server/connection.ts';
+import type { PushConnection, RequestConnection } from './server/connection.ts';
 import type { HttpFault, RequestHead } from './server/http/request-head.ts';
-import { Turns } from './server/http/turns.ts';
+import { RequestTurns } from './server/http/turns.ts';
 import { HttpServer, type HttpServerEvents, type ListenSettings } from './server/http-server.ts';
 import { familyOfBytes, rawResponse, refusalOfFault } from './server/refusal-response.ts';
 import { type PushMeter, type RequestContext, RequestHandler } from './server/request-handler.ts';
@@ -75,7 +75,7 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
   private backendAskedAtMs = Number.NEGATIVE_INFINITY;
   private isStopped = false;
   /** Of requests that came to the port of Channels. */
-  private readonly turns = new Turns();
+  private readonly turns = new RequestTurns();
   private readonly connecting = new RateLimiter<string>();
   private readonly stopSpeedChecks: () => void;
 
@@ -200,7 +200,7 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
     this.stopSpeedChecks();
   }
 
-  onRequest(head: RequestHead, connection: Connection): RequestHandler {
+  onRequest(head: RequestHead, connection: PushConnection): RequestHandler {
     return this.begin(head, connection);
   }
 
@@ -221,7 +221,7 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
   }
 
   /** Answers what is no request, and closes its connection. */
-  onFault(fault: HttpFault | 'timeout', connection: Connection, start: Buffer): void {
+  onFault(fault: HttpFault | 'timeout', connection: PushConnection, start: Buffer): void {
     const refusal = refusalOfFault(fault);
     const family = familyOfBytes(start);
     // Only with this fault is the client likely to be still sending.
@@ -232,16 +232,16 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
     this.meter.count('pushRequests', 1, family, String(status));
   }
 
-  onAdvance(connection: Connection): void {
+  onAdvance(connection: PushConnection): void {
     const why = 'too many requests without an answer';
     if (connection.cutOff()) this.log.connectionClosed(why, connection.peer);
   }
 
-  onEvicted({ peer }: Connection): void {
+  onEvicted({ peer }: PushConnection): void {
     this.log.connectionEvicted(peer);
   }
 
-  mayConnect({ peer }: Connection): boolean {
+  mayConnect({ peer }: PushConnection): boolean {
     const { connectionsPerSecond: perSecond } = this.bounds;
     // A trusted proxy connects for many clients.
     if (perSecond === 0 || this.proxies.trusts(peer.address)) return true;

@@ -59,7 +59,7 @@ export interface PathParams {
 }
 
 /** The result of looking up a request. */
-export type Found = { readonly family: PushFamily } & (
+export type FoundPushRoute = { readonly family: PushFamily } & (
   | {
       readonly found: 'endpoint';
       readonly endpoint: EndpointName;
@@ -132,7 +132,7 @@ function familyOfSegment(first = ''): PushFamily {
 }
 
 /** Looks up a request by its raw path, which is split before it is decoded. */
-export function findRoute(method: string, path: string): Found {
+export function findRoute(method: string, path: string): FoundPushRoute {
   const key = method === 'POST' ? path : undefined;
   const known = key === undefined ? undefined : cache.get(key);
   if (known !== undefined) return known;
@@ -142,23 +142,23 @@ export function findRoute(method: string, path: string): Found {
 }
 
 /** A cache for POST requests, which have few different paths. It makes a publish cheaper by 7 %. */
-const cache = new Map<string, Found>();
+const cache = new Map<string, FoundPushRoute>();
 const CACHED_MAX = 1_000;
 const CACHED_PATH_LENGTH_MAX = 200;
 
 /** Other paths name devices, of which there are too many. */
-function isCacheable({ found, family }: Found): boolean {
+function isCacheable({ found, family }: FoundPushRoute): boolean {
   return found === 'endpoint' && (family === 'publish' || family === 'reporting');
 }
 
-function keep(path: string, found: Found): void {
+function keep(path: string, found: FoundPushRoute): void {
   if (path.length > CACHED_PATH_LENGTH_MAX) return;
   // Only invented paths can fill the cache. The others are soon cached again.
   if (cache.size >= CACHED_MAX) cache.clear();
   cache.set(path, found);
 }
 
-function search(method: string, path: string): Found {
+function search(method: string, path: string): FoundPushRoute {
   const segments = path.split('/');
   const family = familyOfSegment(segments[1]);
   const pattern = matching(segments);

@@ -9,8 +9,8 @@ import { type Admitted, admit, knownSubprotocol } from '../clients/admission.ts'
 import type { Clients, RefusedClient } from '../clients/clients.ts';
 import { type ConnectionProblem, closeCodes } from '../clients/closing/close-codes.ts';
 import { endWith } from '../clients/closing/end.ts';
-import type { Connection } from '../clients/connection.ts';
-import type { Connections } from '../clients/connections.ts';
+import type { ClientConnection } from '../clients/connection.ts';
+import type { ClientConnections } from '../clients/connections.ts';
 import type { RequestTarget } from '../request-target.ts';
 import { Newcomers } from './newcomers.ts';
 import {
@@ -32,7 +32,7 @@ export interface WebSocketSettings {
 export interface TransportOptions {
   readonly clients: Clients;
   readonly apps: AppDirectory;
-  readonly connections: Connections;
+  readonly connections: ClientConnections;
   readonly loop: SocketLoop;
   readonly settings: WebSocketSettings;
   readonly addresses: ClientAddresses;
@@ -69,7 +69,7 @@ export class WebSocketTransport {
    * Lets a connection end for everybody but its client, whose socket stays open until `endRetired`. `false` if another
    * transport carries it.
    */
-  retire(connection: Connection): boolean {
+  retire(connection: ClientConnection): boolean {
     if (!(connection instanceof WebSocketConnection)) return false;
     const { socket } = connection;
     connection.socket = undefined;

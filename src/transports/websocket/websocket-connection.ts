@@ -3,7 +3,7 @@ import type { App } from '../../channels/app.ts';
 import type { SocketPlace } from '../../runtime/shared-memory/socket-marks.ts';
 import type { RefusedClient } from '../clients/clients.ts';
 import type { ConnectionProblem } from '../clients/closing/close-codes.ts';
-import { Connection, type ConnectionOptions } from '../clients/connection.ts';
+import { ClientConnection, type ClientConnectionOptions } from '../clients/connection.ts';
 import type { ClosingBytes } from './closing-bytes.ts';
 import type { Coalescer } from './coalescing/coalescer.ts';
 
@@ -28,7 +28,7 @@ export interface SocketLoop {
   readonly closing: ClosingBytes;
 }
 
-export interface WebSocketConnectionOptions extends ConnectionOptions {
+export interface WebSocketConnectionOptions extends ClientConnectionOptions {
   readonly server: Server<SocketData>;
   readonly loop: SocketLoop;
   /** Where its socket is counted as in use. */
@@ -36,7 +36,7 @@ export interface WebSocketConnectionOptions extends ConnectionOptions {
 }
 
 /** A connection over a WebSocket. Bun stores it with the socket. */
-export class WebSocketConnection extends Connection {
+export class WebSocketConnection extends ClientConnection {
   readonly server: Server<SocketData>;
   readonly place: SocketPlace;
   private readonly loop: SocketLoop;

@@ -1,7 +1,7 @@
 import type { OutgoingAnswer, SendRequest } from '../../outgoing/request.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import { ANSWER_BYTES } from '../limits.ts';
-import type { Attempt, AttemptOutcome, ClaimedRequest, Settlement } from '../outbox.ts';
+import type { AttemptOutcome, ClaimedRequest, Settlement, WebhookAttempt } from '../outbox.ts';
 import { nextTryAt } from './back-off.ts';
 import type { Signed } from './sign.ts';
 
@@ -35,7 +35,7 @@ export async function attemptOnce(
     signal,
   });
   const nowMs = timers.now();
-  const attempt: Attempt = {
+  const attempt: WebhookAttempt = {
     number: request.attempts + 1,
     atMs,
     durationMs: nowMs - atMs,
@@ -46,7 +46,7 @@ export async function attemptOnce(
 }
 
 /** What an endpoint's answer means. Source: Channels docs, "Webhooks": any 2xx is a success. */
-function readAnswer(answer: OutgoingAnswer): Pick<Attempt, 'outcome' | 'status' | 'answer'> {
+function readAnswer(answer: OutgoingAnswer): Pick<WebhookAttempt, 'outcome' | 'status' | 'answer'> {
   switch (answer.result) {
     case 'answered': {
       const { status } = answer;
@@ -67,7 +67,7 @@ function readAnswer(answer: OutgoingAnswer): Pick<Attempt, 'outcome' | 'status' 
 
 function afterAttempt(
   request: ClaimedRequest,
-  { atMs, outcome, status, answer }: Attempt,
+  { atMs, outcome, status, answer }: WebhookAttempt,
   nowMs: number,
   random: number,
 ): Settlement['next'] {

@@ -1,5 +1,5 @@
 import { expect, it } from 'bun:test';
-import type { Attempt } from '../outbox.ts';
+import type { WebhookAttempt } from '../outbox.ts';
 import { EndpointHealthBook } from './endpoint-health.ts';
 
 const request = (endpoint: string, ownerId = 'shop') => ({
@@ -9,7 +9,7 @@ const request = (endpoint: string, ownerId = 'shop') => ({
   endpoint,
 });
 
-const attempt = (atMs: number, status: number): Attempt => ({
+const attempt = (atMs: number, status: number): WebhookAttempt => ({
   number: 1,
   atMs,
   durationMs: 5,

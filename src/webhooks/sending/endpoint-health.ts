@@ -1,4 +1,4 @@
-import type { Attempt, AttemptOutcome, OutboxKind, OutboxRequest } from '../outbox.ts';
+import type { AttemptOutcome, OutboxKind, OutboxRequest, WebhookAttempt } from '../outbox.ts';
 
 /** Addresses that are remembered of one app or instance. Publishers may name any number. */
 const ADDRESSES_MAX = 50;
@@ -40,7 +40,7 @@ export class EndpointHealthBook {
 
   learn(
     { kind, ownerId, url, endpoint }: Pick<OutboxRequest, 'kind' | 'ownerId' | 'url' | 'endpoint'>,
-    { atMs, outcome, status, answer, durationMs }: Attempt,
+    { atMs, outcome, status, answer, durationMs }: WebhookAttempt,
   ): void {
     const owner = `${kind === 'channels' ? 'app' : 'instance'} ${ownerId}`;
     const addresses = this.owners.get(owner) ?? new Map<string, EndpointHealth>();

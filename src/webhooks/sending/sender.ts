@@ -27,7 +27,7 @@ export interface SenderOptions extends Omit<AttemptContext, 'signal' | 'timeoutM
 }
 
 /** Claims due requests, sends them, and settles their claims. */
-export class Sender {
+export class WebhookSender {
   /** Attempts since the start. */
   readonly outcomes: Record<AttemptOutcome, number> = {
     delivered: 0,

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'bun';
-import type { Attempt } from '../outbox.ts';
+import type { WebhookAttempt } from '../outbox.ts';
 import { type AttemptContext, attemptOnce } from './attempt.ts';
 import { signForApp, type WebhookOwners } from './sign.ts';
 
@@ -12,7 +12,7 @@ interface TestContext extends Pick<AttemptContext, 'timers' | 'random' | 'send'>
 export async function sendTest(
   { app, settings, ...context }: TestContext,
   { appId, url }: { readonly appId: string; readonly url: string },
-): Promise<Attempt | { readonly refused: string }> {
+): Promise<WebhookAttempt | { readonly refused: string }> {
   const nowMs = context.timers.now();
   const body = `{"time_ms":${nowMs},"events":[]}`;
   const request = {

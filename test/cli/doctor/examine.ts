@@ -1,25 +1,25 @@
 import { expect } from 'bun:test';
 import { run } from '../../../src/cli/run.ts';
 import type { CheckName } from '../../../src/doctor/check-names.ts';
-import type { Check } from '../../../src/doctor/report.ts';
+import type { CheckResult } from '../../../src/doctor/report.ts';
 import { APP } from '../../../testing/servers/fanfare.ts';
 
 /** The report of the doctor on a server. */
 class Diagnosis {
   readonly code: number;
-  readonly checks: readonly Check[];
+  readonly checks: readonly CheckResult[];
 
-  constructor(code: number, checks: readonly Check[]) {
+  constructor(code: number, checks: readonly CheckResult[]) {
     this.code = code;
     this.checks = checks;
   }
 
-  of(name: CheckName): Check | undefined {
+  of(name: CheckName): CheckResult | undefined {
     return this.checks.find((check) => check.name === name);
   }
 
   /** The names of the checks with a result. */
-  with(result: Check['result']): readonly CheckName[] {
+  with(result: CheckResult['result']): readonly CheckName[] {
     return this.checks.filter((check) => check.result === result).map(({ name }) => name);
   }
 }
@@ -42,7 +42,7 @@ export async function examine(
     json: true,
     ...options,
   });
-  const { ok, checks } = JSON.parse(printed) as { ok: boolean; checks: Check[] };
+  const { ok, checks } = JSON.parse(printed) as { ok: boolean; checks: CheckResult[] };
   expect(ok).toBe(code === 0);
   return new Diagnosis(code, checks);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { RedisAway } from '../../../src/engines/redis/link/reply.ts';
-import { Script } from '../../../src/engines/redis/link/script.ts';
+import { RedisScript } from '../../../src/engines/redis/link/script.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { startRedis } from '../../../testing/servers/redis.ts';
 import { TcpProxy } from '../../../testing/servers/tcp-proxy.ts';
@@ -9,8 +9,8 @@ import { DEADLINE_MS, openLink } from './link.fixture.ts';
 /** A deadline, the second look after it, and what a busy machine adds. */
 const NOTICED_MAX_MS = DEADLINE_MS + 1_500;
 
-const append = new Script("return redis.call('RPUSH', KEYS[1], ARGV[1])");
-const count = new Script("return redis.call('INCR', KEYS[1])");
+const append = new RedisScript("return redis.call('RPUSH', KEYS[1], ARGV[1])");
+const count = new RedisScript("return redis.call('INCR', KEYS[1])");
 
 async function open(options: { readonly waitingMax?: number } = {}) {
   const stack = new AsyncDisposableStack();

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from '../../../src/cli/run.ts';
 import { redisCheckNames as allNames, clusterCheckNames } from '../../../src/doctor/check-names.ts';
-import type { Check } from '../../../src/doctor/report.ts';
+import type { CheckResult } from '../../../src/doctor/report.ts';
 import { freePort } from '../../../testing/servers/free-port.ts';
 import { startRedis, startSentinel } from '../../../testing/servers/redis.ts';
 import { openLink } from './link.fixture.ts';
@@ -30,7 +30,7 @@ async function examine(engine: object, password: string | null = 'the same for a
   });
   rmSync(directory, { recursive: true });
   const text = printed.join('\n');
-  const checks: Check[] = text.startsWith('{') ? JSON.parse(text).checks : [];
+  const checks: CheckResult[] = text.startsWith('{') ? JSON.parse(text).checks : [];
   return { code, text, checks, wrong: checks.filter(({ result }) => result !== 'ok') };
 }
 

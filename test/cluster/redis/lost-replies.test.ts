@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import type { Audience, ChannelPage } from '../../../src/channels/ports.ts';
-import { Script } from '../../../src/engines/redis/link/script.ts';
+import { RedisScript } from '../../../src/engines/redis/link/script.ts';
 import { ALL_SCRIPTS } from '../../../src/engines/redis/scripts/all-scripts.ts';
 import { RELEASE } from '../../../src/engines/redis/scripts/claims.ts';
 import * as events from '../../../src/engines/redis/scripts/events.ts';
@@ -35,7 +35,7 @@ afterAll(async () => {
  * With EXIT, a server ends. Backends ask again for a page of a history, and to forget one. RECENT_OF_ALL only runs beside
  * servers of an earlier release. FORGET_APP runs again with the next tick.
  */
-const NOT_REPEATED: ReadonlySet<Script> = new Set([
+const NOT_REPEATED: ReadonlySet<RedisScript> = new Set([
   recentEvents.RECENT_OF_ALL,
   upkeep.EXIT,
   histories.READ_HISTORY,
@@ -51,7 +51,7 @@ const scripts = Object.entries({
   ...queries,
   ...upkeep,
 }).flatMap(([name, one]) =>
-  one instanceof Script && !NOT_REPEATED.has(one) ? [[name, one] as const] : [],
+  one instanceof RedisScript && !NOT_REPEATED.has(one) ? [[name, one] as const] : [],
 );
 
 const fates = (['reply-lost', 'not-run'] as const).slice(0, runs(1, 2));
@@ -75,7 +75,7 @@ describe.each(scripts)('when calls of %s fail, all is right in the end', (_, scr
       const node = new Node(number, problems);
       let lost = 0;
       let isOpen = false;
-      const fate = (one: Script) => {
+      const fate = (one: RedisScript) => {
         if (!fails || !isOpen || one !== script || lost === LOST) return 'answered';
         lost++;
         return becomes;

@@ -1,6 +1,6 @@
 import { expect, it } from 'bun:test';
 import { RedisAway } from '../../../src/engines/redis/link/reply.ts';
-import { Script } from '../../../src/engines/redis/link/script.ts';
+import { RedisScript } from '../../../src/engines/redis/link/script.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { runs, testSeed } from '../../../testing/long-run.ts';
 import { Random } from '../../../testing/random.ts';
@@ -8,7 +8,7 @@ import { startRedis } from '../../../testing/servers/redis.ts';
 import { TcpProxy } from '../../../testing/servers/tcp-proxy.ts';
 import { DEADLINE_MS, openLink } from './link.fixture.ts';
 
-const append = new Script("return redis.call('RPUSH', KEYS[1], ARGV[1])");
+const append = new RedisScript("return redis.call('RPUSH', KEYS[1], ARGV[1])");
 
 it('runs a command once or not at all, in order, and reports which, whatever fails', async () => {
   await using redis = await startRedis();

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PROBE } from '../../../src/engines/redis/link/probe.ts';
 import { RedisAway, RedisRefused, RedisUrlInvalid } from '../../../src/engines/redis/link/reply.ts';
-import { Script } from '../../../src/engines/redis/link/script.ts';
+import { RedisScript } from '../../../src/engines/redis/link/script.ts';
 import { NO_CLIENT_TLS } from '../../../src/runtime/certificate.ts';
 import { untrusted } from '../../../testing/servers/certificates.ts';
 import { freePort } from '../../../testing/servers/free-port.ts';
 import { startRedis } from '../../../testing/servers/redis.ts';
 import { openLink } from './link.fixture.ts';
 
-const hello = new Script("return redis.call('SET', KEYS[1], 'hello')");
+const hello = new RedisScript("return redis.call('SET', KEYS[1], 'hello')");
 
 /** What the connections themselves need, and the commands of all scripts. */
 const RIGHTS = [

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import type {
-  Attempt,
   ClaimedRequest,
   NewOutboxRequest,
   Outbox,
   OutboxLog,
   Settlement,
+  WebhookAttempt,
 } from '../../../src/webhooks/outbox.ts';
 
 export interface OutboxPorts {
@@ -35,7 +35,7 @@ export function outboxRequest(
   };
 }
 
-const attempt: Attempt = {
+const attempt: WebhookAttempt = {
   number: 1,
   atMs: 2_000,
   durationMs: 30,

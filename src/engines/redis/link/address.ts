@@ -1,5 +1,5 @@
 /** A host and a port. */
-export interface Endpoint {
+export interface RedisEndpoint {
   readonly host: string;
   readonly port: number;
 }
@@ -7,7 +7,7 @@ export interface Endpoint {
 /** The address of a Redis server, and the credentials. */
 export interface RedisAddress {
   /** The server, or the sentinels that know its address. */
-  readonly endpoints: readonly [Endpoint, ...Endpoint[]];
+  readonly endpoints: readonly [RedisEndpoint, ...RedisEndpoint[]];
   /** The name of the primary at the sentinels; `undefined`: `endpoints` is the server itself. */
   readonly sentinelName: string | undefined;
   readonly isSecure: boolean;
@@ -56,7 +56,7 @@ export function serverName(url: string): string {
     .join('/');
 }
 
-function parseEndpoint(text: string, isSentinel: boolean): Endpoint | undefined {
+function parseEndpoint(text: string, isSentinel: boolean): RedisEndpoint | undefined {
   const parts = HOST.exec(text)?.groups;
   const host = parts?.['v6'] ?? parts?.['name'];
   const port = Number(parts?.['port'] ?? (isSentinel ? SENTINEL_PORT : SERVER_PORT));

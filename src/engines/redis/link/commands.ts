@@ -2,7 +2,7 @@ import type { Timers } from '../../../runtime/ports.ts';
 import type { RedisConnection, SentCommand } from './connection.ts';
 import { type CommandArgs, encodeCommand } from './encode-command.ts';
 import { RedisAway, RedisError, type Reply } from './reply.ts';
-import type { Script } from './script.ts';
+import type { RedisScript } from './script.ts';
 
 export interface CommandsOptions {
   readonly timers: Timers;
@@ -12,7 +12,7 @@ export interface CommandsOptions {
   readonly waitingMax: number;
   readonly waitingCharactersMax: number;
   /** Loaded on each new connection, so that `EVALSHA` finds them. */
-  readonly scripts: readonly Script[];
+  readonly scripts: readonly RedisScript[];
   /** Redis has refused a script, and perhaps refuses all of them. Not called for `scriptNow`. */
   readonly onScriptRefused: () => void;
 }
@@ -62,13 +62,13 @@ export class Commands {
   }
 
   /** Runs a script. If Redis has lost its scripts, loads them and sends the call once more. */
-  script(script: Script, { keys, args }: ScriptArgs): Promise<Reply> {
+  script(script: RedisScript, { keys, args }: ScriptArgs): Promise<Reply> {
     const text = encodeCommand(['EVALSHA', script.sha1, keys.length, ...keys, ...args]);
     return this.add(text, { isScript: true, isUrgent: false });
   }
 
   /** Runs a script immediately, even while others are held back. */
-  scriptNow(script: Script, { keys, args }: ScriptArgs): Promise<Reply> {
+  scriptNow(script: RedisScript, { keys, args }: ScriptArgs): Promise<Reply> {
     const text = encodeCommand(['EVALSHA', script.sha1, keys.length, ...keys, ...args]);
     return this.add(text, { isScript: true, isUrgent: true });
   }

@@ -1,7 +1,7 @@
 import { type ClientTls, NO_CLIENT_TLS } from '../../../runtime/certificate.ts';
 import { ENCODING_RULE } from '../../../runtime/login-encoding.ts';
 import type { Log, Timers } from '../../../runtime/ports.ts';
-import { type Endpoint, parseRedisUrl, type RedisAddress } from './address.ts';
+import { parseRedisUrl, type RedisAddress, type RedisEndpoint } from './address.ts';
 import { checkServer, clockWarnings } from './check-server.ts';
 import { RedisConnection, type RedisConnectionOwner } from './connection.ts';
 import { type Login, logIn } from './log-in.ts';
@@ -39,7 +39,7 @@ export interface SentinelLogin {
 export const DEADLINE_MS = 2_000;
 
 /** Opens connections to one server, or to the primary that the sentinels name. */
-export class Connector {
+export class RedisConnector {
   private readonly options: ConnectorOptions;
   private readonly address: RedisAddress;
   private readonly warned = new Set<string>();
@@ -65,12 +65,12 @@ export class Connector {
   }
 
   /** The server, or the first sentinel. */
-  get firstEndpoint(): Endpoint {
+  get firstEndpoint(): RedisEndpoint {
     return this.address.endpoints[0];
   }
 
   /** The primary, as these sentinels name it. */
-  async findPrimary(endpoints: readonly Endpoint[] = this.endpoints): Promise<Endpoint> {
+  async findPrimary(endpoints: readonly RedisEndpoint[] = this.endpoints): Promise<RedisEndpoint> {
     const { sentinelName } = this.address;
     if (sentinelName === undefined) return this.firstEndpoint;
     const { user, password } = this.options.sentinelLogin ?? {};
@@ -90,7 +90,7 @@ export class Connector {
   }
 
   /** Connects to a server, and checks that it can be used. */
-  async connect(endpoint: Endpoint, owner: RedisConnectionOwner): Promise<RedisConnection> {
+  async connect(endpoint: RedisEndpoint, owner: RedisConnectionOwner): Promise<RedisConnection> {
     const { user, password, db } = this.address;
     const login = { user, password, db };
     const line: Line = { party: this.partyOf(endpoint, false, login), login, owner };
@@ -128,7 +128,7 @@ export class Connector {
     }
   }
 
-  private partyOf(endpoint: Endpoint, isSentinel: boolean, { password }: Login): Party {
+  private partyOf(endpoint: RedisEndpoint, isSentinel: boolean, { password }: Login): Party {
     const { isSecure } = this.address;
     const hasCertificate = this.tlsOf({ isSentinel }).certificate !== undefined;
     return {
@@ -146,7 +146,7 @@ export class Connector {
   }
 
   /** Logs each warning once. */
-  private warn(warnings: readonly string[], { host, port }: Endpoint): void {
+  private warn(warnings: readonly string[], { host, port }: RedisEndpoint): void {
     for (const warning of warnings) {
       if (this.warned.has(warning)) continue;
       this.warned.add(warning);

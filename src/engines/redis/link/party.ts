@@ -1,10 +1,10 @@
 import { type TlsPeer, tlsRefusal } from '../../../runtime/certificate-refusal.ts';
-import type { Endpoint } from './address.ts';
+import type { RedisEndpoint } from './address.ts';
 import { RedisAway, RedisError, RedisRefused } from './reply.ts';
 
 /** The other end of a connection: a Redis server, or a sentinel. */
 export interface Party {
-  readonly endpoint: Endpoint;
+  readonly endpoint: RedisEndpoint;
   readonly isSentinel: boolean;
   readonly isSecure: boolean;
   readonly hasCertificate: boolean;

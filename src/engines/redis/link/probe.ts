@@ -1,5 +1,5 @@
 import { type Reply, textsOf } from './reply.ts';
-import { Script } from './script.ts';
+import { RedisScript } from './script.ts';
 
 /** Calls each command that the scripts of the engine call, on keys that begin with `K` and are deleted again. */
 const COMMANDS = `
@@ -21,7 +21,7 @@ try('TIME') try('DEL', K, K .. ':2', K .. ':n', K .. ':h', K .. ':z', K .. ':l')
  * what is published there if no command is refused. Returns `ok`, or `refused`, the first error, and the names of the
  * refused commands.
  */
-export const PROBE = new Script(`
+export const PROBE = new RedisScript(`
 local K, refused, why = KEYS[1], {}, nil
 local function try(...)
   local answer = redis.pcall(...)

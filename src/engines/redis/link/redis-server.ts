@@ -2,21 +2,21 @@ import { messageOf } from '../../../runtime/error-code.ts';
 import { every } from '../../../runtime/time/every.ts';
 import { Poller } from '../../../runtime/time/poller.ts';
 import type { EngineMeter } from '../../engine-meter.ts';
-import type { Endpoint } from './address.ts';
+import type { RedisEndpoint } from './address.ts';
 import { Commands } from './commands.ts';
 import type { RedisConnection, RedisConnectionOwner } from './connection.ts';
-import { Connector, type ConnectorOptions, DEADLINE_MS } from './connector.ts';
+import { type ConnectorOptions, DEADLINE_MS, RedisConnector } from './connector.ts';
 import { KeptConnection } from './kept-connection.ts';
 import { PROBE, refusalIn } from './probe.ts';
 import { RedisAway, RedisError, RedisRefused } from './reply.ts';
-import type { Script } from './script.ts';
+import type { RedisScript } from './script.ts';
 import { Subscriptions, type SubscriptionsOwner } from './subscriptions.ts';
 
 export interface RedisServerOptions extends ConnectorOptions {
   /** The prefix of the channel that this process follows to detect that messages no longer arrive. */
   readonly prefix: string;
   /** All scripts that may be run. */
-  readonly scripts: readonly Script[];
+  readonly scripts: readonly RedisScript[];
   readonly listener: RedisListener;
   readonly meter: EngineMeter;
   /** The longest silence of the subscriptions before a probe is sent. */
@@ -77,13 +77,13 @@ export class RedisServer implements AsyncDisposable {
   readonly commands: Commands;
   readonly subscriptions: Subscriptions;
   private readonly options: RedisServerOptions;
-  private readonly connector: Connector;
+  private readonly connector: RedisConnector;
   private readonly commandsConnection: KeptConnection;
   private readonly subscriptionsConnection: KeptConnection;
   private stopTicks: (() => void) | undefined;
   /** Asks the sentinels who the primary is. */
   private readonly polling: Poller;
-  private primary: Endpoint | undefined;
+  private primary: RedisEndpoint | undefined;
   private commandsGoTo = '';
   private areCommandsUp = false;
   private isFollowing = false;
@@ -99,7 +99,7 @@ export class RedisServer implements AsyncDisposable {
     const { timers, prefix, meter } = options;
     const { deadlineMs = DEADLINE_MS, silenceMs = SILENCE_MS } = options;
     this.options = options;
-    this.connector = new Connector(options);
+    this.connector = new RedisConnector(options);
     this.polling = new Poller(timers, () => this.poll());
     this.awaySince = { sinceMs: timers.now(), why: 'not connected yet', isRefused: false };
     this.commands = new Commands({
@@ -358,10 +358,10 @@ export class RedisServer implements AsyncDisposable {
   }
 }
 
-function isSame(a: Endpoint, b: Endpoint | undefined): boolean {
+function isSame(a: RedisEndpoint, b: RedisEndpoint | undefined): boolean {
   return a.host === b?.host && a.port === b.port;
 }
 
-function nameOf({ host, port }: Endpoint): string {
+function nameOf({ host, port }: RedisEndpoint): string {
   return `${host}:${port}`;
 }

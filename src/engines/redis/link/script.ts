@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /** A Lua script, which Redis runs by its hash. */
-export class Script {
+export class RedisScript {
   readonly source: string;
   readonly sha1: string;
 

@@ -1,17 +1,17 @@
 import { messageOf } from '../../../runtime/error-code.ts';
-import type { Endpoint } from './address.ts';
+import type { RedisEndpoint } from './address.ts';
 import { RedisAway, RedisRefused, type Reply } from './reply.ts';
 
 export interface SentinelsOptions {
-  readonly endpoints: readonly Endpoint[];
+  readonly endpoints: readonly RedisEndpoint[];
   /** The name of the primary at the sentinels. */
   readonly name: string;
   /** Sends one command to a sentinel, over a connection of its own. */
-  readonly ask: (endpoint: Endpoint, command: readonly string[]) => Promise<Reply>;
+  readonly ask: (endpoint: RedisEndpoint, command: readonly string[]) => Promise<Reply>;
 }
 
 interface Answer {
-  readonly primary: Endpoint;
+  readonly primary: RedisEndpoint;
   /** The configuration epoch, which grows with each failover. */
   readonly epoch: number;
 }
@@ -24,7 +24,11 @@ const NAMED_MAX = 3;
  * cut off continues to name the old primary. If none knows it, rejects with `RedisRefused` if each of them answered
  * with an error, otherwise with `RedisAway`.
  */
-export async function findPrimary({ endpoints, name, ask }: SentinelsOptions): Promise<Endpoint> {
+export async function findPrimary({
+  endpoints,
+  name,
+  ask,
+}: SentinelsOptions): Promise<RedisEndpoint> {
   const asked = await Promise.allSettled(
     endpoints.map(async (endpoint) =>
       readAnswer(await ask(endpoint, ['SENTINEL', 'MASTER', name])),

@@ -6,7 +6,7 @@ import type { Timers } from '../../../runtime/ports.ts';
 import { every } from '../../../runtime/time/every.ts';
 import { partitionOf } from '../../partition.ts';
 import type { Reply } from '../link/reply.ts';
-import type { Script } from '../link/script.ts';
+import type { RedisScript } from '../link/script.ts';
 import type { Partition } from '../partition.ts';
 import { ACTIVITY, SERVERS } from '../scripts/quotas.ts';
 import { AppConnections } from './app-connections.ts';
@@ -163,7 +163,7 @@ export class ClusterQuotas implements ConnectionQuota {
   }
 
   private async askAll(
-    script: Script,
+    script: RedisScript,
     args: readonly (string | number)[],
   ): Promise<readonly (readonly Reply[])[]> {
     if (this.partitions.some(({ isReady }) => !isReady))

@@ -1,4 +1,4 @@
-import type { Script } from '../link/script.ts';
+import type { RedisScript } from '../link/script.ts';
 import { RELEASE } from './claims.ts';
 import { PUBLISH } from './events.ts';
 import { FORGET_APP } from './forget-app.ts';
@@ -10,7 +10,7 @@ import { ENTER, SIGN, STATE, TERMINATE } from './statements.ts';
 import { CLAIM, EXIT, TICK } from './upkeep.ts';
 
 /** Every script that the engine runs. */
-export const ALL_SCRIPTS: readonly Script[] = [
+export const ALL_SCRIPTS: readonly RedisScript[] = [
   ENTER,
   RULES,
   READ_HISTORY,

@@ -1,4 +1,4 @@
-import { Script } from '../link/script.ts';
+import { RedisScript } from '../link/script.ts';
 
 /** Milliseconds after which a node that has not renewed its lease counts as dead. */
 export const LEASE_MS = 10_000;
@@ -224,6 +224,6 @@ end
 `;
 
 /** Makes a script of the shared functions and its own body. */
-export function script(body: string): Script {
-  return new Script(PRELUDE + body);
+export function script(body: string): RedisScript {
+  return new RedisScript(PRELUDE + body);
 }

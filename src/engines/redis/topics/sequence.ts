@@ -1,5 +1,5 @@
 /** The position of an answer among the messages of a topic. */
-export class Place {
+export class SequencePlace {
   /** The number of the last message before it; `undefined` until the answer has come. */
   number: number | undefined;
   run: (() => void) | undefined;
@@ -14,7 +14,7 @@ export interface Numbered<Message> {
 
 /** Messages after this number were missed. */
 export interface Gap {
-  readonly place: Place;
+  readonly place: SequencePlace;
   readonly after: number;
 }
 
@@ -44,7 +44,7 @@ export class Sequence<Message> {
   /** No connection of this loop has entered yet, so messages before the first answer have no receivers. */
   private isNew = true;
   private held: Numbered<Message>[] = [];
-  private places: Place[] = [];
+  private places: SequencePlace[] = [];
   private isAdvancing = false;
   private openGap: Gap | undefined;
 
@@ -73,14 +73,14 @@ export class Sequence<Message> {
   }
 
   /** Reserves a position for an answer. Called before the question is sent. */
-  begin(): Place {
-    const place = new Place();
+  begin(): SequencePlace {
+    const place = new SequencePlace();
     this.places.push(place);
     return place;
   }
 
   /** The answer has come. `run` is called at its position. */
-  answer(place: Place, number: number, run: () => void): void {
+  answer(place: SequencePlace, number: number, run: () => void): void {
     // After a reset, the position is unknown.
     if (!this.places.includes(place)) return run();
     place.number = number;
@@ -89,7 +89,7 @@ export class Sequence<Message> {
   }
 
   /** The answer will never come. */
-  drop(place: Place): void {
+  drop(place: SequencePlace): void {
     this.places = this.places.filter((one) => one !== place);
     if (this.isNew && this.places.length === 0) this.held = [];
     this.advance();
@@ -100,9 +100,9 @@ export class Sequence<Message> {
     if (this.openGap !== undefined) {
       // A read in progress may lack what was missed since.
       this.places = this.places.filter((one) => one !== this.openGap?.place);
-      this.openGap = { place: new Place(), after: this.openGap.after };
+      this.openGap = { place: new SequencePlace(), after: this.openGap.after };
     } else {
-      this.openGap = { place: new Place(), after: this.received };
+      this.openGap = { place: new SequencePlace(), after: this.received };
     }
     this.places.unshift(this.openGap.place);
   }
@@ -191,7 +191,7 @@ export class Sequence<Message> {
   }
 
   /** Whether a message must be delivered before an answer that has come. */
-  private isBefore(first: Numbered<Message> | undefined, place: Place): boolean {
+  private isBefore(first: Numbered<Message> | undefined, place: SequencePlace): boolean {
     if (first === undefined || place.number === undefined || this.last === undefined) return false;
     return first.number <= place.number;
   }

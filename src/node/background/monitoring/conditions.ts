@@ -2,9 +2,13 @@ import type { Checked, Condition } from '../../../admin/monitoring/monitoring.ts
 import { deliveryRules } from './delivery-rules.ts';
 import { machineRules } from './machine-rules.ts';
 import { realtimeRules } from './realtime-rules.ts';
-import type { Found, Rule, Situation } from './rule.ts';
+import type { ConditionRule, Found, Situation } from './rule.ts';
 
-export const rules: readonly Rule[] = [...machineRules, ...realtimeRules, ...deliveryRules];
+export const rules: readonly ConditionRule[] = [
+  ...machineRules,
+  ...realtimeRules,
+  ...deliveryRules,
+];
 
 /** The limit of findings per rule, so that one tenant with many faults does not hide others. */
 const LISTED_MAX = 20;

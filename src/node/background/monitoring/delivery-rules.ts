@@ -1,10 +1,10 @@
 import type { Platform } from '../../../push/model/device.ts';
 import { redactedUrl } from '../../../runtime/logging/redact.ts';
 import {
+  type ConditionRule,
   duration,
   type Found,
   type PausedGateway,
-  type Rule,
   type Situation,
   when,
 } from './rule.ts';
@@ -29,7 +29,7 @@ const gateways: Readonly<Record<Platform, string>> = {
 };
 
 /** Rules about webhooks, push and the message quotas of apps. */
-export const deliveryRules: readonly Rule[] = [
+export const deliveryRules: readonly ConditionRule[] = [
   { id: 'webhook-fails', check: failingWebhooks },
   {
     id: 'webhooks-late',

@@ -1,4 +1,4 @@
-import { duration, type Rule, when } from './rule.ts';
+import { type ConditionRule, duration, when } from './rule.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -17,7 +17,7 @@ const CERTIFICATE_DAYS = 14;
 const WRONG_PASSWORDS = 10;
 
 /** Rules about the store and the machine. */
-export const machineRules: readonly Rule[] = [
+export const machineRules: readonly ConditionRule[] = [
   {
     id: 'store-away',
     check: ({ readiness }) => {

@@ -1,5 +1,5 @@
 import { metricRows } from '../../../observability/metrics-table.ts';
-import { type Rule, type Situation, when } from './rule.ts';
+import { type ConditionRule, type Situation, when } from './rule.ts';
 import { total } from './samples.ts';
 
 const MINUTE_MS = 60_000;
@@ -15,7 +15,7 @@ const REPAIR_REFUSAL =
   'Redis answers, but refuses commands: repair what it says (a full memory or disk, missing replicas, a right of the user). `fanfare doctor --redis` names it.';
 
 /** Rules about the realtime loops and about Redis. */
-export const realtimeRules: readonly Rule[] = [
+export const realtimeRules: readonly ConditionRule[] = [
   {
     id: 'loop-silent',
     check: ({ readiness, sample }) => {

@@ -55,7 +55,7 @@ export type Found = Omit<Condition, 'id' | 'sinceMs'> & {
 };
 
 /** A condition that is checked. */
-export interface Rule {
+export interface ConditionRule {
   readonly id: string;
   /** The matching alert in `docs/monitoring/alerts.yml`. */
   readonly alert?: string;

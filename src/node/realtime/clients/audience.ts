@@ -3,7 +3,7 @@ import type { Log } from '../../../runtime/ports.ts';
 import type { SocketMarks } from '../../../runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { ClientAudience } from '../../../transports/clients/audience.ts';
-import { Connections } from '../../../transports/clients/connections.ts';
+import { ClientConnections } from '../../../transports/clients/connections.ts';
 import { PublishTurns } from '../../../transports/clients/frames/publish-turns.ts';
 import { SlowConsumers } from '../../../transports/clients/frames/slow-consumers.ts';
 import { Coalescer } from '../../../transports/websocket/coalescing/coalescer.ts';
@@ -32,7 +32,7 @@ export interface AudienceOptions {
 
 /** The connections of a loop, and how events get to them. */
 export interface AudienceParts {
-  readonly connections: Connections;
+  readonly connections: ClientConnections;
   readonly slowConsumers: SlowConsumers;
   /** The share of a core that this loop uses. */
   readonly loopShare: LoopShare;
@@ -47,7 +47,10 @@ export interface AudienceParts {
 
 export function openAudience(options: AudienceOptions): AudienceParts {
   const { settings, memory, openFiles, totals, socketsInUse, meter, log } = options;
-  const connections = new Connections(connectionLimit(settings, openFiles), totals?.connections);
+  const connections = new ClientConnections(
+    connectionLimit(settings, openFiles),
+    totals?.connections,
+  );
   const slowConsumers = new SlowConsumers({
     connections,
     bytesMax: settings.sendBufferBytes,

@@ -4,7 +4,7 @@ import { every } from '../../../runtime/time/every.ts';
 import { pause } from '../../../runtime/time/pause.ts';
 import { DRAIN_STEP_MS, drain } from '../../../transports/clients/closing/drain.ts';
 import { endWith } from '../../../transports/clients/closing/end.ts';
-import type { Connections } from '../../../transports/clients/connections.ts';
+import type { ClientConnections } from '../../../transports/clients/connections.ts';
 import { endVisit } from '../../../transports/http-fallback/homes/session-cluster.ts';
 import type { Transports } from './transports.ts';
 
@@ -26,7 +26,7 @@ const RETIRED_PER_TURN = 1_000;
 
 export interface ClientShutdownOptions {
   readonly drainSeconds: number;
-  readonly connections: Connections;
+  readonly connections: ClientConnections;
   readonly transports: Transports;
   /** Stops what is checked regularly while clients are connected. */
   readonly stopChecks: () => void;

@@ -7,7 +7,7 @@ import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
 import type { Clients } from '../../../transports/clients/clients.ts';
 import { SessionCluster } from '../../../transports/http-fallback/homes/session-cluster.ts';
 import { SessionLinks } from '../../../transports/http-fallback/homes/session-links.ts';
-import { Sessions } from '../../../transports/http-fallback/sessions.ts';
+import { HttpSessions } from '../../../transports/http-fallback/sessions.ts';
 import type { UnreadAnswers } from '../../../transports/unread-answers.ts';
 import type { LoopLinks } from '../../link/loop-links.ts';
 import type { AudienceParts } from './audience.ts';
@@ -28,7 +28,7 @@ export interface FallbackSessionsOptions {
 /** The sessions of the HTTP transports, here and on other loops. */
 export interface FallbackSessions {
   /** The sessions of this loop. */
-  readonly sessions: Sessions;
+  readonly sessions: HttpSessions;
   /** The links to sessions of the other loops of this process. */
   readonly links: SessionLinks;
   /** The way to sessions of other servers, if there are several. */
@@ -40,7 +40,7 @@ export function openFallbackSessions(options: FallbackSessionsOptions): Fallback
   const { sendBufferBytes } = settings;
   const timers = monotonicTimers;
   const afterTurn = (run: () => void) => void setImmediate(run);
-  const sessions = new Sessions({
+  const sessions = new HttpSessions({
     clients,
     apps,
     connections: audience.connections,

@@ -2,7 +2,7 @@ import { addressKey } from '../../../runtime/ip-address.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import type { SocketMarks, SocketPlace } from '../../../runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
-import type { Connections } from '../../../transports/clients/connections.ts';
+import type { ClientConnections } from '../../../transports/clients/connections.ts';
 import type { SlowConsumers } from '../../../transports/clients/frames/slow-consumers.ts';
 import { WebSocketConnection } from '../../../transports/websocket/websocket-connection.ts';
 import type { MemoryPlan } from '../../memory/shares.ts';
@@ -14,7 +14,7 @@ import { UnreadSockets } from '../../sockets/unread-sockets.ts';
 export interface UnreadSocketsParts {
   readonly memory: MemoryPlan;
   readonly openFiles: OpenFiles | undefined;
-  readonly connections: Connections;
+  readonly connections: ClientConnections;
   readonly slowConsumers: SlowConsumers;
   readonly socketsInUse: SocketMarks;
   readonly log: Log;

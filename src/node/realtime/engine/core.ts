@@ -13,7 +13,7 @@ import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
 import type { Clients } from '../../../transports/clients/clients.ts';
-import { Connection } from '../../../transports/clients/connection.ts';
+import { ClientConnection } from '../../../transports/clients/connection.ts';
 import type { OpenTotals } from '../../link/loop-totals.ts';
 import type { LoopSettings } from '../limits.ts';
 import type { LoopOptions } from '../loop-options.ts';
@@ -69,7 +69,7 @@ function openLive({ clients, links, cluster }: CoreOptions, local: Local): LiveL
     members: local.members,
     // All sessions of a loop are its connections.
     probe: (session, number) =>
-      session instanceof Connection ? clients().probe(session, number) : undefined,
+      session instanceof ClientConnection ? clients().probe(session, number) : undefined,
     links,
     bus: cluster?.bus,
     timers: monotonicTimers,

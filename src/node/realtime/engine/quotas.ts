@@ -6,7 +6,7 @@ import type { RedisTls } from '../../../engines/redis/link/connector.ts';
 import { LoopBus } from '../../../engines/redis/loop-bus.ts';
 import { ClusterQuotas } from '../../../engines/redis/quotas/cluster-quotas.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
-import type { Connections } from '../../../transports/clients/connections.ts';
+import type { ClientConnections } from '../../../transports/clients/connections.ts';
 import type { OpenTotals } from '../../link/loop-totals.ts';
 import type { LoopOptions } from '../loop-options.ts';
 import { QuotaExchange } from './quota-exchange.ts';
@@ -24,7 +24,7 @@ export interface ClusterLinks {
 
 export interface QuotasOptions
   extends Pick<LoopOptions, 'config' | 'redisTls' | 'links' | 'serverName' | 'toBackground'> {
-  readonly connections: Connections;
+  readonly connections: ClientConnections;
   /** The counts of all loops of this process, if there are several. */
   readonly totals: OpenTotals | undefined;
 }

@@ -25,7 +25,7 @@ export interface ConnectorOptions {
 const ADDRESSES_MAX = 4;
 
 /** Connects to an origin. Each call begins with another of its addresses, so that connections are spread. */
-export class Connector {
+export class Http2Connector {
   private readonly options: ConnectorOptions;
   private readonly host: string;
   private readonly target: Omit<WireTarget, 'address' | 'timeoutMs' | 'proxy'>;

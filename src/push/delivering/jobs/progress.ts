@@ -21,7 +21,7 @@ export type OnProgress = (job: InFlightJob, count: number, after: AfterPart) => 
  * Stores the results of jobs that are still in flight, so that few sends are repeated after a crash. Jobs with results
  * of about the same age share one commit.
  */
-export class Progress {
+export class JobProgress {
   private readonly ports: Pick<PipelinePorts, 'store' | 'timers'>;
   private readonly access: StoreAccess;
   private readonly onProgress: OnProgress;

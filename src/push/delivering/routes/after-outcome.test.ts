@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import type { Outcome } from '../../gateway.ts';
-import { type Attempt, afterOutcome } from './after-outcome.ts';
+import { afterOutcome, type DeliveryAttempt } from './after-outcome.ts';
 import type { Lifetime } from './lifetime.ts';
 
 const NOW_MS = 1_800_000_000_000;
@@ -10,7 +10,7 @@ function lifetimeUntil(endsAtMs: number, endsBy: Lifetime['endsBy'] = 'itself'):
   return { endsAtMs, firstTryUntilMs: endsAtMs, endsBy };
 }
 
-function after(outcome: Outcome, more: Partial<Attempt> = {}) {
+function after(outcome: Outcome, more: Partial<DeliveryAttempt> = {}) {
   return afterOutcome(outcome, {
     attempts: 1,
     nowMs: NOW_MS,

@@ -14,7 +14,7 @@ export type OthersAccepted =
   | 'none';
 
 /** What is known about an attempt in addition to its outcome. */
-export interface Attempt {
+export interface DeliveryAttempt {
   /** With this one. */
   readonly attempts: number;
   readonly nowMs: number;
@@ -80,7 +80,7 @@ const HOPELESS_MS = 2 * 3_600_000;
 const ACCEPTED: After = { what: 'accepted' };
 
 /** Decides what follows from the outcome of an attempt. Source: push protocol, §8. */
-export function afterOutcome(outcome: Outcome, attempt: Attempt): After {
+export function afterOutcome(outcome: Outcome, attempt: DeliveryAttempt): After {
   switch (outcome.result) {
     case 'accepted':
       return ACCEPTED;
@@ -122,14 +122,14 @@ export function afterOutcome(outcome: Outcome, attempt: Attempt): After {
  */
 function isHopeless(
   { failures, sinceMs }: DevicePause,
-  { others, nowMs }: Pick<Attempt, 'others' | 'nowMs'>,
+  { others, nowMs }: Pick<DeliveryAttempt, 'others' | 'nowMs'>,
 ): boolean {
   if (failures < ATTEMPTS_OF_NEVER_ACCEPTED.here) return false;
   return others === 'here' || nowMs - sinceMs >= HOPELESS_MS;
 }
 
 /** Decides what follows for a device whose pause begins. */
-function afterFailureAlone(pause: Paused, attempt: Attempt, reason: string): After {
+function afterFailureAlone(pause: Paused, attempt: DeliveryAttempt, reason: string): After {
   const { lifetime } = attempt;
   const begun = { pause: pause.toStore };
   return pause.untilMs < lifetime.endsAtMs
@@ -150,7 +150,7 @@ function afterFailureAlone(pause: Paused, attempt: Attempt, reason: string): Aft
  */
 export function afterPause(
   pause: PauseNow,
-  attempt: Pick<Attempt, 'attempts' | 'wasAccepted' | 'lifetime' | 'others' | 'nowMs'>,
+  attempt: Pick<DeliveryAttempt, 'attempts' | 'wasAccepted' | 'lifetime' | 'others' | 'nowMs'>,
 ): Exclude<After, { readonly what: 'accepted' }> {
   const { reason } = pause;
   const { attempts, wasAccepted, lifetime } = attempt;
@@ -170,7 +170,7 @@ export function afterPause(
  */
 function afterRefusedKey(
   { scope }: Extract<Outcome, { readonly result: 'not-authorised' }>,
-  { attempts, wasAccepted, isBoundToKey, others }: Attempt,
+  { attempts, wasAccepted, isBoundToKey, others }: DeliveryAttempt,
 ): 'retry' | 'pruned' | 'failed' {
   if (scope === 'connection' || attempts < ATTEMPTS_UNAUTHORISED) return 'retry';
   if (isBoundToKey && others === 'here') return 'pruned';
@@ -178,7 +178,7 @@ function afterRefusedKey(
 }
 
 function tryAgain(
-  { attempts, nowMs, lifetime, random }: Attempt,
+  { attempts, nowMs, lifetime, random }: DeliveryAttempt,
   reason: string,
   words: string,
   afterMs: number | undefined,

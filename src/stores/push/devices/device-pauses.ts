@@ -2,7 +2,7 @@ import type { DeviceResult } from '../../../push/model/delivery.ts';
 import type { DevicePause, NewDevicePause } from '../../../push/model/device-pause.ts';
 import { isPostgres, lockRows } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
-import type { InstanceChange } from './device-rows.ts';
+import type { DeviceChange } from './device-rows.ts';
 
 /** The columns of a device that keep its pause. */
 export interface PauseColumns {
@@ -27,7 +27,7 @@ export function pauseOf(row: PauseColumns): DevicePause | undefined {
  * and those that another transaction is changing: the server that knows the pause still keeps it.
  */
 export async function recordPauses(
-  { sql }: Pick<InstanceChange, 'sql'>,
+  { sql }: Pick<DeviceChange, 'sql'>,
   results: readonly DeviceResult[],
 ): Promise<void> {
   const begun = new Map<number, NewDevicePause>();

@@ -6,7 +6,7 @@ import type { Later } from '../../database/write-queue.ts';
 import { count } from './instance-counts.ts';
 
 /** A commit that changes devices of one instance. */
-export interface InstanceChange {
+export interface DeviceChange {
   readonly sql: TransactionSQL;
   readonly later: Later;
   readonly instance: number;
@@ -32,7 +32,7 @@ export interface DeletedRow {
  * reach another device, because device numbers are never reused.
  */
 export async function afterRemoval(
-  { sql, later, instance }: InstanceChange,
+  { sql, later, instance }: DeviceChange,
   deleted: readonly DeletedRow[],
 ): Promise<void> {
   if (deleted.length === 0) return;
@@ -60,7 +60,7 @@ interface LockedRow extends DeletedRow {
 
 /** Finds and locks a device. */
 export async function lockDevice(
-  { sql, instance }: Omit<InstanceChange, 'later'>,
+  { sql, instance }: Omit<DeviceChange, 'later'>,
   id: DeviceId,
   lock: DeviceLock,
 ): Promise<DeviceRow | undefined> {

@@ -25,9 +25,9 @@ import { endWaiting } from '../jobs/paused-devices.ts';
 import {
   afterRemoval,
   type DeletedRow,
+  type DeviceChange,
   type DeviceLock,
   type DeviceRow,
-  type InstanceChange,
   lockDevice,
 } from './device-rows.ts';
 import { count, readCounts } from './instance-counts.ts';
@@ -224,7 +224,7 @@ export class StoredDevices implements DeviceStore {
   /** Locks and changes a device; `undefined`: there is no such device. */
   private async change<T>(
     { instance, id, lock }: LockedDevice,
-    change: (change: InstanceChange, device: DeviceRow) => Promise<T>,
+    change: (change: DeviceChange, device: DeviceRow) => Promise<T>,
   ): Promise<{ readonly done: T } | undefined> {
     const { database } = this;
     const result = await database.write(async (sql, later) => {
@@ -237,7 +237,7 @@ export class StoredDevices implements DeviceStore {
   }
 }
 
-async function removeDevice(change: InstanceChange, number: BigInteger): Promise<void> {
+async function removeDevice(change: DeviceChange, number: BigInteger): Promise<void> {
   const deleted: DeletedRow[] = await change.sql`
     DELETE FROM devices WHERE number = ${number} RETURNING number, accepted_at`;
   await afterRemoval(change, deleted);
@@ -245,7 +245,7 @@ async function removeDevice(change: InstanceChange, number: BigInteger): Promise
 
 /** The user's devices that must be removed to make room for another one: those inactive longest. */
 async function surplusOf(
-  { sql, instance }: InstanceChange,
+  { sql, instance }: DeviceChange,
   platform: Platform,
   { userId, max }: UserChange,
 ): Promise<readonly { readonly number: BigInteger }[]> {
@@ -265,7 +265,7 @@ const addedInCommit = new WeakMap<TransactionSQL, Map<number, number>>();
 
 /** Returns the device that had the token already, if there is one. */
 async function register(
-  change: InstanceChange,
+  change: DeviceChange,
   { device, nowMs, devicesMax = 0 }: NewRegistration,
 ): Promise<Holder | 'registered' | 'full' | 'no-instance'> {
   const { sql, later, instance } = change;
@@ -323,7 +323,7 @@ async function lockHolder(sql: TransactionSQL, number: BigInteger): Promise<Hold
 
 /** Updates what a device says about itself when it registers its token again, as iOS does at each launch. */
 async function registerAgain(
-  { sql, later, instance }: InstanceChange,
+  { sql, later, instance }: DeviceChange,
   { number, bundle_id, accepted_at }: Holder,
   device: NewDevice,
   nowMs: number,

@@ -1,7 +1,7 @@
 import type { SQL } from 'bun';
 import { StoreLost } from '../../../push/store-faults.ts';
 import type { BigInteger } from '../../database/rows.ts';
-import type { Batch, Later } from '../../database/write-queue.ts';
+import type { CommitBatch, Later } from '../../database/write-queue.ts';
 
 /** What is counted of an instance. */
 export interface InstanceCounts {
@@ -20,7 +20,7 @@ interface CountChange extends Partial<InstanceCounts> {
 }
 
 /** One statement for each instance and commit, because all commits write to these rows. */
-const countChanges: Batch<CountChange> = {
+const countChanges: CommitBatch<CountChange> = {
   async run(sql, items) {
     const byInstance = Map.groupBy(items, ({ instance }) => instance);
     // By number, so that two servers never deadlock.

@@ -2,7 +2,7 @@ import type { SQL, TransactionSQL } from 'bun';
 import type { NewInterest, NewInterests } from '../../../push/device-store.ts';
 import { exclusively } from '../../database/dialect.ts';
 import { type BigInteger, inPieces } from '../../database/rows.ts';
-import type { InstanceChange } from './device-rows.ts';
+import type { DeviceChange } from './device-rows.ts';
 import { count, readCounts } from './instance-counts.ts';
 
 /** With room for this many more interests, single additions to a device need no lock: fewer come at the same time. */
@@ -23,7 +23,7 @@ export async function compareInterests(
 
 /** Replaces a device's interests; writes only the difference. */
 export async function replaceInterests(
-  { sql, later, instance }: InstanceChange,
+  { sql, later, instance }: DeviceChange,
   device: number,
   { interests, instanceMax }: NewInterests,
 ): Promise<'set' | 'instance-full'> {
@@ -49,7 +49,7 @@ export async function replaceInterests(
 
 /** Adds an interest, unless the device has `max` others. */
 export async function addInterest(
-  { sql, later, instance }: InstanceChange,
+  { sql, later, instance }: DeviceChange,
   device: number,
   { interest, max, instanceMax }: NewInterest,
 ): Promise<'added' | 'full' | 'instance-full'> {

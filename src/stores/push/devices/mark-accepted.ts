@@ -1,7 +1,7 @@
 import type { DeviceResult } from '../../../push/model/delivery.ts';
 import { lockRows } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
-import type { InstanceChange } from './device-rows.ts';
+import type { DeviceChange } from './device-rows.ts';
 import { count } from './instance-counts.ts';
 
 /**
@@ -9,7 +9,7 @@ import { count } from './instance-counts.ts';
  * that another transaction is changing: they are marked at their next acceptance.
  */
 export async function markAccepted(
-  { sql, later, instance, nowMs }: InstanceChange & { readonly nowMs: number },
+  { sql, later, instance, nowMs }: DeviceChange & { readonly nowMs: number },
   results: readonly DeviceResult[],
 ): Promise<void> {
   const tokens = new Map<number, string>();

@@ -2,7 +2,7 @@ import type { DeviceResult } from '../../../push/model/delivery.ts';
 import type { DeviceId, Platform } from '../../../push/model/device.ts';
 import { lockRows } from '../../database/dialect.ts';
 import { type BigInteger, inPieces, isAmong } from '../../database/rows.ts';
-import { afterRemoval, type DeletedRow, type InstanceChange } from './device-rows.ts';
+import { afterRemoval, type DeletedRow, type DeviceChange } from './device-rows.ts';
 
 type Pruned = Extract<DeviceResult, { readonly what: 'pruned' }>;
 
@@ -17,7 +17,7 @@ interface DeletedDevice extends DeletedRow {
  * were seen since the attempt: their app may be there again.
  */
 export async function pruneDevices(
-  { sql, later, instance, nowMs }: InstanceChange & { readonly nowMs: number },
+  { sql, later, instance, nowMs }: DeviceChange & { readonly nowMs: number },
   pruned: readonly Pruned[],
 ): Promise<void> {
   if (pruned.length === 0) return;

@@ -7,7 +7,7 @@ import { type BigInteger, isAmong } from '../../database/rows.ts';
 import { recordPauses } from '../devices/device-pauses.ts';
 import { markAccepted } from '../devices/mark-accepted.ts';
 import { pruneDevices } from '../devices/prune-devices.ts';
-import type { Answer, LockedPublish } from '../publishes/locked-publish.ts';
+import type { LockedAnswer, LockedPublish } from '../publishes/locked-publish.ts';
 import { changeTogether, publishChanges } from '../publishes/publish-changes.ts';
 import { countRemoved, type Results, recordResults, recordUsers } from './device-results.ts';
 import { settlePages, settlePartOfPages } from './page-results.ts';
@@ -46,7 +46,7 @@ async function record(
     await pruneDevices(changing, dead);
     await markAccepted(changing, results);
     await recordPauses(changing, results);
-    const answer: Answer = { after: 'stale' };
+    const answer: LockedAnswer = { after: 'stale' };
     const isToUsers = publish.kind === 'users';
     if (job.what === 'page') {
       const { page } = job;

@@ -2,7 +2,7 @@ import type { TransactionSQL } from 'bun';
 import { byPlatform, type Platform, platforms } from '../../../push/model/device.ts';
 import { isPostgres, skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
-import type { Answer } from '../publishes/locked-publish.ts';
+import type { LockedAnswer } from '../publishes/locked-publish.ts';
 import { readDevices } from '../publishes/page-devices.ts';
 import { readPlaces, writePlaces } from '../publishes/page-places.ts';
 import type { BatchedChange, LockedItem } from '../publishes/publish-changes.ts';
@@ -17,7 +17,7 @@ export interface PageResults {
   readonly results: Results;
   readonly isToUsers: boolean;
   readonly nowMs: number;
-  readonly answer: Answer;
+  readonly answer: LockedAnswer;
 }
 
 type Counts = Readonly<Record<Platform, number>>;

@@ -6,7 +6,7 @@ import { isPostgres, skipLocked } from '../../database/dialect.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import type { Later } from '../../database/write-queue.ts';
 import { liveOfPlan } from '../publishes/live-results.ts';
-import type { Answer } from '../publishes/locked-publish.ts';
+import type { LockedAnswer } from '../publishes/locked-publish.ts';
 import { changeTogether, publishChanges } from '../publishes/publish-changes.ts';
 import { addPages, type PageToAdd } from './add-pages.ts';
 import { claimedWork, type PendingClaim, readyInstances } from './due-work.ts';
@@ -71,7 +71,7 @@ export class Planning {
 
   async end({ publish, after, nowMs }: PlanEnd): Promise<AfterJob> {
     const ended = await this.database.write(async (_, later) => {
-      const answer: Answer = { after: 'stale' };
+      const answer: LockedAnswer = { after: 'stale' };
       later(publishChanges, {
         publish,
         async run(sql, locked) {

@@ -7,7 +7,7 @@ import { Tally } from './publish-counts.ts';
 import { type PublishRow, underWayOf } from './publish-row.ts';
 
 /** What a change returns about its publish after the commit. */
-export interface Answer {
+export interface LockedAnswer {
   after: AfterJob;
 }
 
@@ -32,7 +32,7 @@ export class LockedPublish {
   /** Whether this commit makes it give way, so that no server is about to send its completion events. */
   gaveWay = false;
   /** The last change of this commit that may have finished the publish. */
-  last: { readonly answer: Answer; readonly nowMs: number } | undefined;
+  last: { readonly answer: LockedAnswer; readonly nowMs: number } | undefined;
   private whole: PublishUnderWay | undefined;
 
   constructor(row: LockedRow) {
@@ -54,13 +54,13 @@ export class LockedPublish {
   }
 
   /** Results were recorded that may be the last. `answer` may become `'finished'` at the end of the commit. */
-  recorded(answer: Answer, nowMs: number): void {
+  recorded(answer: LockedAnswer, nowMs: number): void {
     this.recordedPart(answer);
     this.last = { answer, nowMs };
   }
 
   /** Results were recorded, and others of the same job will follow. */
-  recordedPart(answer: Answer): void {
+  recordedPart(answer: LockedAnswer): void {
     answer.after = this.state === 'cancelled' ? 'cancelled' : 'under-way';
   }
 

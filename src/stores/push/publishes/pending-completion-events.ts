@@ -7,7 +7,7 @@ import type {
 import type { Database } from '../../database/database.ts';
 import { skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, inPieces, isAmong } from '../../database/rows.ts';
-import type { Batch } from '../../database/write-queue.ts';
+import type { CommitBatch } from '../../database/write-queue.ts';
 import { type PublishRow, underWayOf } from './publish-row.ts';
 
 interface PendingRow {
@@ -33,7 +33,7 @@ export async function addPendingCompletionEvents(
 }
 
 /** Publishes whose completion events are removed, by number. */
-const removals: Batch<number> = {
+const removals: CommitBatch<number> = {
   async run(sql, publishes) {
     await sql`DELETE FROM untold_ends WHERE ${isAmong(sql, 'publish', publishes)}`;
     // The webhook requests are in the outbox, so the bodies are no longer needed.

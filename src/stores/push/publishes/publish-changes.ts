@@ -1,5 +1,5 @@
 import type { TransactionSQL } from 'bun';
-import type { Batch } from '../../database/write-queue.ts';
+import type { CommitBatch } from '../../database/write-queue.ts';
 import { type LockedPublish, lockPublishes, readWhole } from './locked-publish.ts';
 import { settlePublishes } from './settle-publishes.ts';
 
@@ -49,7 +49,7 @@ export function changeTogether<Item>(
  * 1. lock the publishes, 2. read the bodies that are needed, 3. make single changes, 4. make batched changes,
  * 5. write the counts and finish publishes without remaining work.
  */
-export const publishChanges: Batch<PublishChange> = {
+export const publishChanges: CommitBatch<PublishChange> = {
   // After the counts of instances, see the lock order.
   place: 1,
   async run(sql, changes) {

@@ -20,7 +20,7 @@ import type {
 } from '../../../push/publish-store.ts';
 import type { Database } from '../../database/database.ts';
 import type { BigInteger } from '../../database/rows.ts';
-import type { Batch } from '../../database/write-queue.ts';
+import type { CommitBatch } from '../../database/write-queue.ts';
 import { requireInstance, requireInstances } from '../../tenants/instance-presence.ts';
 import { readCounts } from '../devices/instance-counts.ts';
 import { audiencePageOf } from './audience-page.ts';
@@ -64,7 +64,7 @@ interface Reported {
 }
 
 /** Inserts all publishes of a commit with one statement, and their plans with another. */
-const insertPublishes: Batch<NewPublish> = {
+const insertPublishes: CommitBatch<NewPublish> = {
   async run(sql, publishes) {
     // Otherwise the rows would belong to no instance.
     await requireInstances(sql, new Set(publishes.map(({ instance }) => instance)));
@@ -105,7 +105,7 @@ async function insertWithLive(
 }
 
 /** Counts all reports of a commit, by the number of their publish, so that two servers never deadlock. */
-const countReports: Batch<{ readonly publish: number; readonly event: Report['event'] }> = {
+const countReports: CommitBatch<{ readonly publish: number; readonly event: Report['event'] }> = {
   async run(sql, reports) {
     const byPublish = [...Map.groupBy(reports, ({ publish }) => publish)].sort(([a], [b]) => a - b);
     for (const [publish, given] of byPublish) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { FakeConnection } from '../connection.fixture.ts';
-import type { Connection } from '../connection.ts';
+import type { ClientConnection } from '../connection.ts';
 import { ConnectionsByAddress } from './connections-by-address.ts';
 
 const connectionOf = (address: number) => new FakeConnection({ address });
@@ -25,7 +25,7 @@ describe('the connections of an app', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
         const connections = new ConnectionsByAddress();
-        const model = new Map<number, Connection[]>();
+        const model = new Map<number, ClientConnection[]>();
         for (const { address, comes } of steps) {
           const alike = model.get(address) ?? [];
           model.set(address, alike);

@@ -1,4 +1,4 @@
-import type { Connection } from '../connection.ts';
+import type { ClientConnection } from '../connection.ts';
 import { type AddressKey, keyOf } from './packed-address.ts';
 
 /**
@@ -6,13 +6,13 @@ import { type AddressKey, keyOf } from './packed-address.ts';
  * handshake asks for a connection of the address with the most.
  */
 export class ConnectionsByAddress {
-  private readonly byAddress = new Map<AddressKey, Set<Connection>>();
+  private readonly byAddress = new Map<AddressKey, Set<ClientConnection>>();
   /** The addresses, by their number of connections. */
   private readonly bySize = new Map<number, Set<AddressKey>>();
   /** The number of connections of the largest address. */
   private most = 0;
 
-  add(connection: Connection): void {
+  add(connection: ClientConnection): void {
     const key = keyOf(connection.address);
     let alike = this.byAddress.get(key);
     if (alike === undefined) {
@@ -24,7 +24,7 @@ export class ConnectionsByAddress {
     this.most = Math.max(this.most, alike.size);
   }
 
-  remove(connection: Connection): void {
+  remove(connection: ClientConnection): void {
     const key = keyOf(connection.address);
     const alike = this.byAddress.get(key);
     if (alike?.delete(connection) !== true) return;
@@ -37,13 +37,13 @@ export class ConnectionsByAddress {
   /**
    * Returns the oldest connection of the largest address; `undefined` if the address `key` would then be as large.
    */
-  yieldsTo(key: AddressKey): Connection | undefined {
+  yieldsTo(key: AddressKey): ClientConnection | undefined {
     const own = this.byAddress.get(key)?.size ?? 0;
     return this.most > own + 1 ? this.largest() : undefined;
   }
 
   /** Returns the oldest connection of a largest address. */
-  largest(): Connection | undefined {
+  largest(): ClientConnection | undefined {
     for (const key of this.bySize.get(this.most) ?? []) {
       for (const connection of this.byAddress.get(key) ?? []) return connection;
     }

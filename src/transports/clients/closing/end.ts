@@ -1,5 +1,5 @@
 import { errorMessage } from '../../../channels/wire.ts';
-import { Connection } from '../connection.ts';
+import { ClientConnection } from '../connection.ts';
 import { type ConnectionProblem, closeCodes } from './close-codes.ts';
 
 /** What can be ended: a connection, or the socket of one that was refused. */
@@ -15,14 +15,14 @@ export function endWith(
   message = closeCodes[problem].message,
 ): void {
   const { code } = closeCodes[problem];
-  if (connection instanceof Connection) recordEnd(connection, problem, message);
+  if (connection instanceof ClientConnection) recordEnd(connection, problem, message);
   // The .NET client reads the event, other clients the close code; pusher-js handles both.
   if (code >= 4000) connection.send(errorMessage(code, message));
   connection.close(code, message);
 }
 
 /** Shows the end of a connection in the live streams of the app. */
-function recordEnd(connection: Connection, problem: ConnectionProblem, reason: string): void {
+function recordEnd(connection: ClientConnection, problem: ConnectionProblem, reason: string): void {
   const { app, socketId, user, isOpen } = connection;
   if (app.tap === undefined || !isOpen) return;
   const { code, advice } = closeCodes[problem];

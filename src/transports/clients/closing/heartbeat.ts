@@ -1,5 +1,5 @@
 import { PING } from '../../../channels/wire.ts';
-import type { Connection } from '../connection.ts';
+import type { ClientConnection } from '../connection.ts';
 import type { ConnectionProblem } from './close-codes.ts';
 
 /** The silence after which a client is pinged, and the time it has to answer. Seconds. */
@@ -17,10 +17,10 @@ export interface HeartbeatTimes {
  * Source: Channels protocol, §3.
  */
 export function checkHeartbeats(
-  connections: Iterable<Connection>,
+  connections: Iterable<ClientConnection>,
   nowMs: number,
   times: HeartbeatTimes,
-  end: (connection: Connection, problem: ConnectionProblem) => void,
+  end: (connection: ClientConnection, problem: ConnectionProblem) => void,
 ): void {
   const pingAfterMs = times.activityTimeoutSeconds * 1000;
   const endAfterMs = times.pongTimeoutSeconds * 1000;
@@ -38,7 +38,7 @@ export function checkHeartbeats(
 }
 
 /** A client that owes a `pusher:pong` is not asked for another. */
-function pingByEvent(connection: Connection): void {
+function pingByEvent(connection: ClientConnection): void {
   connection.pongsOwed++;
   connection.send(PING);
 }

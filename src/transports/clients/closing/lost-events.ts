@@ -3,8 +3,8 @@ import type { ChannelText } from '../../../channels/channel-name.ts';
 import type { LostEvents } from '../../../channels/lost-events.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
-import type { Connection } from '../connection.ts';
-import type { Connections } from '../connections.ts';
+import type { ClientConnection } from '../connection.ts';
+import type { ClientConnections } from '../connections.ts';
 import { drain } from './drain.ts';
 import { endWith } from './end.ts';
 
@@ -21,12 +21,12 @@ type LostOfApp = Map<ChannelText, LostEvents['affects']>;
  * closed in small steps, because they come back immediately, and their backends authorise them again.
  */
 export class LostEventsCloser {
-  private readonly connections: Pick<Connections, 'all'>;
+  private readonly connections: Pick<ClientConnections, 'all'>;
   private readonly timers: Timers;
-  private readonly waiting = new Set<Connection>();
+  private readonly waiting = new Set<ClientConnection>();
   private isClosing = false;
 
-  constructor(connections: Pick<Connections, 'all'>, timers: Timers = monotonicTimers) {
+  constructor(connections: Pick<ClientConnections, 'all'>, timers: Timers = monotonicTimers) {
     this.connections = connections;
     this.timers = timers;
   }
@@ -52,7 +52,7 @@ export class LostEventsCloser {
       },
     };
     const overMs = Math.min(OVER_MS_MAX, EACH_MS * waiting.size);
-    const end = (connection: Connection) => {
+    const end = (connection: ClientConnection) => {
       waiting.delete(connection);
       if (connection.isOpen) endWith(connection, 'events-lost');
     };
@@ -73,7 +73,7 @@ function sortByApp(lost: readonly LostEvents[]): ReadonlyMap<App, LostOfApp> {
   return byApp;
 }
 
-function isAffected(connection: Connection, lost: LostOfApp): boolean {
+function isAffected(connection: ClientConnection, lost: LostOfApp): boolean {
   const affects = (one: LostEvents['affects'] | undefined) =>
     one === 'all' || (one === 'resuming' && connection.canResume);
   // The shorter list is searched for in the other.

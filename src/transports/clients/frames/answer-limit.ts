@@ -2,7 +2,7 @@ import type { MaybePromise } from '../../../channels/maybe-promise.ts';
 import type { RateLimitedLog } from '../../../runtime/logging/rate-limited-log.ts';
 import type { AddressRates } from '../addresses/address-rates.ts';
 import { addressOf } from '../addresses/packed-address.ts';
-import type { Connection } from '../connection.ts';
+import type { ClientConnection } from '../connection.ts';
 import type { FrameLimit } from './frame-limit.ts';
 
 interface AnswerLimitOptions {
@@ -19,14 +19,14 @@ interface AnswerLimitOptions {
 export class AnswerLimit {
   private readonly options: AnswerLimitOptions;
   /** What continues each connection whose next subscription waits. */
-  private readonly waiting = new Map<Connection, () => void>();
+  private readonly waiting = new Map<ClientConnection, () => void>();
 
   constructor(options: AnswerLimitOptions) {
     this.options = options;
   }
 
   /** Settles when the next subscription of a connection may be answered; it must not ask again before that. */
-  turn(connection: Connection): MaybePromise<void> {
+  turn(connection: ClientConnection): MaybePromise<void> {
     const limit = this.limitOf(connection);
     if (limit === undefined) return;
     const { app, address, socketId } = connection;
@@ -39,7 +39,7 @@ export class AnswerLimit {
   }
 
   /** Pays off what a connection may be sent in some seconds. */
-  pay(connection: Connection, seconds: number): void {
+  pay(connection: ClientConnection, seconds: number): void {
     const { answerDebt, app } = connection;
     if (answerDebt > 0) {
       const paid = Math.min(answerDebt, seconds * this.options.frames.rateOf(app));
@@ -53,23 +53,23 @@ export class AnswerLimit {
   }
 
   /** Whether a subscription of a connection waits. Its later frames are behind it. */
-  isWaiting(connection: Connection): boolean {
+  isWaiting(connection: ClientConnection): boolean {
     return this.waiting.size > 0 && this.waiting.has(connection);
   }
 
   /** Charges the address of a closed connection for its debt. */
-  closed(connection: Connection): void {
+  closed(connection: ClientConnection): void {
     this.chargeAddress(connection, connection.answerDebt);
     this.waiting.delete(connection);
   }
 
-  private chargeAddress({ app, address }: Connection, frames: number): void {
+  private chargeAddress({ app, address }: ClientConnection, frames: number): void {
     const { frames: limit, addresses } = this.options;
     if (limit.rateOf(app) > 0) addresses.countAnswers(address, frames);
   }
 
   /** The setting that makes the next subscription of a connection wait; `undefined`: it may be answered. */
-  private limitOf(connection: Connection): string | undefined {
+  private limitOf(connection: ClientConnection): string | undefined {
     const { frames, addresses } = this.options;
     const { app, address, answerDebt } = connection;
     if (frames.rateOf(app) > 0 && answerDebt > frames.burstOf(app)) return 'framesPerSecond';

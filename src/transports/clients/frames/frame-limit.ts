@@ -1,5 +1,5 @@
 import type { App } from '../../../channels/app.ts';
-import type { Connection } from '../connection.ts';
+import type { ClientConnection } from '../connection.ts';
 
 /** A frame counts once, and once more for each 4 KiB. */
 const COUNTED_BYTES = 4096;
@@ -17,7 +17,7 @@ export type FrameVerdict = 'answer' | 'warn' | 'drop' | 'close';
 export class FrameLimit {
   private readonly framesPerSecond: number;
   /** Connections that were warned. Not a field, because they are few. */
-  private readonly warned = new WeakSet<Connection>();
+  private readonly warned = new WeakSet<ClientConnection>();
 
   /** `framesPerSecond`: client events that an app allows come on top; 0: no limit. */
   constructor(framesPerSecond: number) {
@@ -25,7 +25,7 @@ export class FrameLimit {
   }
 
   /** Counts one frame, data or control. `bytes` is the length of its payload. */
-  count(connection: Connection, bytes: number): FrameVerdict {
+  count(connection: ClientConnection, bytes: number): FrameVerdict {
     const perSecond = this.rateOf(connection.app);
     if (perSecond === 0) return 'answer';
     connection.frameDebt += 1 + Math.floor(bytes / COUNTED_BYTES);
@@ -38,7 +38,7 @@ export class FrameLimit {
   }
 
   /** Pays off what a connection may send in some seconds; returns how many frames that were. */
-  pay(connection: Connection, seconds: number): number {
+  pay(connection: ClientConnection, seconds: number): number {
     const { app, frameDebt } = connection;
     if (frameDebt === 0) return 0;
     connection.frameDebt = Math.max(0, Math.floor(frameDebt - seconds * this.rateOf(app)));
@@ -47,7 +47,7 @@ export class FrameLimit {
   }
 
   /** Whether a connection still owes more than a second's worth of frames. */
-  isBehind({ app, frameDebt }: Connection): boolean {
+  isBehind({ app, frameDebt }: ClientConnection): boolean {
     return frameDebt > this.rateOf(app);
   }
 

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'bun:test';
 import { settled } from '../../../../testing/fake-time.ts';
 import { appWith } from '../../../channels/hub.fixture.ts';
 import { FakeConnection } from '../connection.fixture.ts';
-import type { Connection } from '../connection.ts';
+import type { ClientConnection } from '../connection.ts';
 import { type Frame, FrameQueue } from './frame-queue.ts';
 
 /** A loop whose clock only moves while frames are answered, each for `frameMs`. */
 function stage({ frameMs = 1, queuedBytesMax = 10_000, blocks = '' } = {}) {
   let nowMs = 1000;
   let planned: (() => void)[] = [];
-  const ids = new Map<Connection, string>();
+  const ids = new Map<ClientConnection, string>();
   const answered: string[] = [];
   const givenUp: string[] = [];
   const onAnswer = new Map<string, () => void>();

@@ -1,7 +1,7 @@
 import type { App } from '../../../channels/app.ts';
 import type { MaybePromise } from '../../../channels/maybe-promise.ts';
 import { FairBudget } from '../../../runtime/fairness/fair-budget.ts';
-import type { Connection } from '../connection.ts';
+import type { ClientConnection } from '../connection.ts';
 
 /** How long frames are answered in one turn of the loop. Milliseconds. */
 const TURN_MS = 4;
@@ -30,9 +30,9 @@ export interface FrameQueueOptions {
   /** Runs something once the loop has handled everything that arrived in this turn. */
   readonly afterTurn: (run: () => void) => void;
   /** Must not fail. The connection's next frame is not answered before a promise has settled. */
-  readonly answer: (connection: Connection, frame: Frame) => MaybePromise<void>;
+  readonly answer: (connection: ClientConnection, frame: Frame) => MaybePromise<void>;
   /** Closes a connection, because its app has the most frames queued and there is no room for more. */
-  readonly giveUp: (connection: Connection) => void;
+  readonly giveUp: (connection: ClientConnection) => void;
   readonly queuedBytesMax?: number | undefined;
   /** Whether this turn has published enough. Frames then wait for the next one. */
   readonly isFull?: (() => boolean) | undefined;
@@ -47,7 +47,7 @@ interface Queued {
 }
 
 /** By app, then by connection; the first in order is next. */
-type QueuedByApp = Map<App, Map<Connection, Queued>>;
+type QueuedByApp = Map<App, Map<ClientConnection, Queued>>;
 
 /**
  * Answers frames for a few milliseconds in each turn of the loop, and queues the others for later turns. The queue is
@@ -73,7 +73,7 @@ export class FrameQueue {
   }
 
   /** Answers a frame that has just arrived, or queues it. `nowMs`: monotonic. */
-  arrived(connection: Connection, frame: Frame, nowMs: number): void {
+  arrived(connection: ClientConnection, frame: Frame, nowMs: number): void {
     this.startedAtMs ??= nowMs;
     this.plan();
     const queued = this.queuedOf(connection);
@@ -86,7 +86,7 @@ export class FrameQueue {
    * Takes the frames that fit out of the queue of a connection, if an engine has not answered its last frame for a second.
    * Returns how many.
    */
-  takeLate(connection: Connection, fits: (frame: string) => boolean): number {
+  takeLate(connection: ClientConnection, fits: (frame: string) => boolean): number {
     if (this.blocked.size === 0) return 0;
     const queued = this.blocked.get(connection.app)?.get(connection);
     if (queued === undefined || this.options.now() - queued.blockedAtMs < LATE_MS) return 0;
@@ -105,19 +105,19 @@ export class FrameQueue {
   }
 
   /** Drops the queued frames of a connection that has ended. */
-  forget(connection: Connection): void {
+  forget(connection: ClientConnection): void {
     const queued = take(this.ready, connection) ?? take(this.blocked, connection);
     if (queued !== undefined) this.queuedBytes.release(connection.app, queued.bytes);
   }
 
-  private queuedOf(connection: Connection): Queued | undefined {
+  private queuedOf(connection: ClientConnection): Queued | undefined {
     if (this.ready.size === 0 && this.blocked.size === 0) return undefined;
     const { app } = connection;
     return this.ready.get(app)?.get(connection) ?? this.blocked.get(app)?.get(connection);
   }
 
   /** Returns whether the answer is complete. If not, the connection is blocked until it is. */
-  private answer(connection: Connection, frame: Frame, queued?: Queued): boolean {
+  private answer(connection: ClientConnection, frame: Frame, queued?: Queued): boolean {
     const answered = this.options.answer(connection, frame);
     if (!(answered instanceof Promise)) return true;
     // The answer may have ended the connection already.
@@ -126,7 +126,7 @@ export class FrameQueue {
     return false;
   }
 
-  private block(connection: Connection, answered: Promise<void>, queued: Queued): void {
+  private block(connection: ClientConnection, answered: Promise<void>, queued: Queued): void {
     take(this.ready, connection);
     queued.blockedAtMs = this.options.now();
     put(this.blocked, connection, queued);
@@ -139,7 +139,11 @@ export class FrameQueue {
     });
   }
 
-  private enqueue(connection: Connection, frame: Frame, queuedBefore: Queued | undefined): void {
+  private enqueue(
+    connection: ClientConnection,
+    frame: Frame,
+    queuedBefore: Queued | undefined,
+  ): void {
     const { app } = connection;
     const bytes = bytesOf(frame);
     for (;;) {
@@ -158,8 +162,8 @@ export class FrameQueue {
   }
 
   /** The connection with the most queued bytes, among the first hundred of an app. */
-  private largestOf(app: App): Connection | undefined {
-    let largest: Connection | undefined;
+  private largestOf(app: App): ClientConnection | undefined {
+    let largest: ClientConnection | undefined;
     let largestBytes = 0;
     for (const queues of [this.ready.get(app), this.blocked.get(app)]) {
       let looked = 0;
@@ -204,7 +208,7 @@ export class FrameQueue {
     }
   }
 
-  private answerSome(connection: Connection, queued: Queued): void {
+  private answerSome(connection: ClientConnection, queued: Queued): void {
     const frames = queued.frames.splice(0, FRAMES_AT_ONCE);
     for (const [index, frame] of frames.entries()) {
       const bytes = bytesOf(frame);
@@ -221,14 +225,14 @@ export class FrameQueue {
   }
 }
 
-function put(queues: QueuedByApp, connection: Connection, queued: Queued): void {
+function put(queues: QueuedByApp, connection: ClientConnection, queued: Queued): void {
   const { app } = connection;
   const ofApp = queues.get(app);
   if (ofApp === undefined) queues.set(app, new Map([[connection, queued]]));
   else ofApp.set(connection, queued);
 }
 
-function take(queues: QueuedByApp, connection: Connection): Queued | undefined {
+function take(queues: QueuedByApp, connection: ClientConnection): Queued | undefined {
   const { app } = connection;
   const ofApp = queues.get(app);
   const queued = ofApp?.get(connection);

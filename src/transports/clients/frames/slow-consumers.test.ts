@@ -1,13 +1,13 @@
 import { describe, expect, it, spyOn } from 'bun:test';
 import { appWith, subscriptionTo } from '../../../channels/hub.fixture.ts';
 import { connectionsWith, FakeConnection } from '../connection.fixture.ts';
-import type { Connection } from '../connection.ts';
-import type { Connections } from '../connections.ts';
+import type { ClientConnection } from '../connection.ts';
+import type { ClientConnections } from '../connections.ts';
 import { SlowConsumers } from './slow-consumers.ts';
 
 const BUFFER = 1000;
 
-const slowConsumersOf = (connections: Connections, totalBytesMax = 1_000_000) =>
+const slowConsumersOf = (connections: ClientConnections, totalBytesMax = 1_000_000) =>
   new SlowConsumers({ connections, bytesMax: BUFFER, totalBytesMax, end: () => undefined });
 
 function stage() {
@@ -18,7 +18,7 @@ function stage() {
   return { slow, fine, slowConsumers };
 }
 
-function join(slowConsumers: SlowConsumers, connection: Connection, channel: string): void {
+function join(slowConsumers: SlowConsumers, connection: ClientConnection, channel: string): void {
   connection.add(subscriptionTo(connection.app, channel));
   slowConsumers.joined(connection);
 }

@@ -1,7 +1,7 @@
 import type { App } from '../../../channels/app.ts';
 import { FairBudget } from '../../../runtime/fairness/fair-budget.ts';
-import type { Connection } from '../connection.ts';
-import type { Connections } from '../connections.ts';
+import type { ClientConnection } from '../connection.ts';
+import type { ClientConnections } from '../connections.ts';
 import { hashOf, PLACES, placeOf } from './topic-place.ts';
 
 interface Sample {
@@ -11,13 +11,13 @@ interface Sample {
 }
 
 export interface SlowConsumersOptions {
-  readonly connections: Connections;
+  readonly connections: ClientConnections;
   /** The limit of unread bytes for one connection: Bun closes it above that. */
   readonly bytesMax: number;
   /** The limit of unread bytes for all connections together. */
   readonly totalBytesMax: number;
   /** Ends a connection that reads too slowly. Must do so in another turn of the loop: this is called while publishing. */
-  readonly end: (connection: Connection) => void;
+  readonly end: (connection: ClientConnection) => void;
 }
 
 /** All connections are sampled once this share of a limit has been published since the last time. */
@@ -38,13 +38,13 @@ const LEFT_AFTER_ENDING = 3 / 4;
  */
 export class SlowConsumers {
   private readonly options: SlowConsumersOptions;
-  private readonly connections: Connections;
+  private readonly connections: ClientConnections;
   private readonly bytesMax: number;
   /** Connections that were ended because their clients did not read, not by Bun. */
-  private readonly ended = new Set<Connection>();
+  private readonly ended = new Set<ClientConnection>();
   /** Bytes sent to all connections since the last samples. */
   private sent = 0;
-  private readonly samples = new Map<Connection, Sample>();
+  private readonly samples = new Map<ClientConnection, Sample>();
   /** Bytes published since the last samples, by hash of the topic: topics that collide are overestimated. */
   private readonly publishedTo = new Float64Array(PLACES);
   private published = 0;
@@ -65,7 +65,7 @@ export class SlowConsumers {
   }
 
   /** Must be called when a connection has joined a topic. */
-  joined(connection: Connection): void {
+  joined(connection: ClientConnection): void {
     this.mostTopics = Math.max(this.mostTopics, topicsOf(connection));
   }
 
@@ -88,7 +88,7 @@ export class SlowConsumers {
   }
 
   /** Must be called after a connection was answered: answers are not counted by `publishing`. */
-  answered(connection: Connection): void {
+  answered(connection: ClientConnection): void {
     const bytes = connection.waitingBytes();
     if (bytes > 0) this.samples.set(connection, { bytes, reach: this.reach });
     else if (this.samples.size > 0) this.samples.delete(connection);
@@ -153,12 +153,12 @@ export class SlowConsumers {
   }
 
   /** Must be called before a connection ends because the kernel holds too much for it that its client does not read. */
-  ending(connection: Connection): void {
+  ending(connection: ClientConnection): void {
     this.ended.add(connection);
   }
 
   /** Whether a connection that was just closed with 1006 had too many unread bytes. */
-  wasTooSlow(connection: Connection): boolean {
+  wasTooSlow(connection: ClientConnection): boolean {
     const sample = this.samples.get(connection);
     this.samples.delete(connection);
     if (this.ended.delete(connection)) return true;
@@ -181,6 +181,6 @@ export class SlowConsumers {
   }
 }
 
-function topicsOf({ subscriptionCount, watching }: Connection): number {
+function topicsOf({ subscriptionCount, watching }: ClientConnection): number {
   return subscriptionCount + watching.length;
 }

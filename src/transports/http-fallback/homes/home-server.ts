@@ -43,7 +43,7 @@ class RemoteOutlet implements Outlet {
 }
 
 /** Answers another loop that has requests of clients whose sessions live on this one. */
-export class HomeServer {
+export class SessionHomeServer {
   private readonly home: LocalHome;
   private readonly answer: (answer: SessionAnswer) => void;
   private readonly receiving = new Map<number, { outlet: RemoteOutlet; ended: ResponseEnded }>();

@@ -3,7 +3,7 @@ import type { PackedAddress } from '../../clients/addresses/packed-address.ts';
 import { type ConnectionProblem, closeCodes } from '../../clients/closing/close-codes.ts';
 import { closeLine } from '../lines.ts';
 import type { Outlet } from '../receiver.ts';
-import { HomeServer } from './home-server.ts';
+import { SessionHomeServer } from './home-server.ts';
 import { readSessionMessage } from './read-session-message.ts';
 import { RemoteHome } from './remote-home.ts';
 import type {
@@ -59,7 +59,7 @@ interface Peer {
   /** The sessions of the other loop. */
   readonly home: RemoteHome;
   /** The other loop's requests for sessions of this one. */
-  readonly server: HomeServer;
+  readonly server: SessionHomeServer;
 }
 
 /**
@@ -184,7 +184,7 @@ export class SessionCluster implements SessionHomes {
           },
         },
       }),
-      server: new HomeServer(this.claimed, (answer) => send({ type: 'session', ...answer })),
+      server: new SessionHomeServer(this.claimed, (answer) => send({ type: 'session', ...answer })),
     };
     this.peers.set(loop, peer);
     return peer;

@@ -1,6 +1,6 @@
 import type { MaybePromise } from '../../../channels/maybe-promise.ts';
 import type { PackedAddress } from '../../clients/addresses/packed-address.ts';
-import type { Send } from '../fallback-connection.ts';
+import type { SentMessages } from '../fallback-connection.ts';
 import type { Outlet } from '../receiver.ts';
 import type { ResponseEnded } from '../response-end.ts';
 
@@ -17,7 +17,7 @@ export interface ReceiveRequest {
 }
 
 /** A request with messages of a client. */
-export interface SendRequest extends Send {
+export interface SendRequest extends SentMessages {
   readonly session: string;
   readonly number: number | undefined;
 }

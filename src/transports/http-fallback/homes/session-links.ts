@@ -1,6 +1,6 @@
 import type { Timers } from '../../../runtime/ports.ts';
 import { Arrivals, type ArrivalsMessage } from './arrivals.ts';
-import { HomeServer } from './home-server.ts';
+import { SessionHomeServer } from './home-server.ts';
 import { RemoteHome } from './remote-home.ts';
 import type { LocalSessions, ReceiveRequest, SessionHome, SessionHomes } from './session-home.ts';
 import { isQuestion, type SessionMessage } from './session-messages.ts';
@@ -30,7 +30,7 @@ export interface SessionLinksOptions {
 export class SessionLinks implements SessionHomes {
   private readonly options: SessionLinksOptions;
   private readonly homes: readonly (RemoteHome | undefined)[];
-  private readonly servers: readonly HomeServer[];
+  private readonly servers: readonly SessionHomeServer[];
   private readonly arrivals: Arrivals;
 
   constructor(options: SessionLinksOptions) {
@@ -47,7 +47,8 @@ export class SessionLinks implements SessionHomes {
           }),
     );
     this.servers = all.map(
-      (index) => new HomeServer(sessions, (answer) => send(index, { type: 'session', ...answer })),
+      (index) =>
+        new SessionHomeServer(sessions, (answer) => send(index, { type: 'session', ...answer })),
     );
     const others = all.filter((index) => index !== loop);
     this.arrivals = new Arrivals({ others, send, afterTurn });

@@ -1,5 +1,5 @@
 import { PushRefusal } from '../../../push/refusal.ts';
-import type { Endpoint, PushHead } from '../call.ts';
+import type { PushEndpoint, PushHead } from '../call.ts';
 import { serviceWorkerScript } from '../service-worker/service-worker.ts';
 import type { EndpointContext } from './context.ts';
 
@@ -7,7 +7,7 @@ import type { EndpointContext } from './context.ts';
 const HOST = /^(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
 
 /** `GET /sdk/service-worker.js`: the service worker that sites load instead of the SDK's, with this server's address in it. */
-export function readServiceWorker({ settings }: EndpointContext): Endpoint {
+export function readServiceWorker({ settings }: EndpointContext): PushEndpoint {
   return {
     answer(call) {
       const { publicUrl, pathPrefix, tls } = settings();

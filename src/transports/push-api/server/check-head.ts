@@ -1,8 +1,8 @@
 import { PushRefusal } from '../../../push/refusal.ts';
 import { hasTooManyParameters, PARAMETERS_MAX } from '../../request-target.ts';
-import { bodyBytesMax, type Endpoint, type Endpoints } from '../call.ts';
+import { bodyBytesMax, type Endpoints, type PushEndpoint } from '../call.ts';
 import { preflightOf } from '../cors.ts';
-import type { Found } from '../routes.ts';
+import type { FoundPushRoute } from '../routes.ts';
 import type { RequestCall } from './request-call.ts';
 
 /** Seconds after which a client should ask again while the server starts or is overloaded. */
@@ -20,7 +20,7 @@ export type CheckedHead =
     }
   | {
       readonly answer?: undefined;
-      readonly endpoint: Endpoint;
+      readonly endpoint: PushEndpoint;
       readonly bodyBytesMax: number;
       /** The number of the instance whose secret key the request has. */
       readonly backend: number | undefined;
@@ -29,7 +29,7 @@ export type CheckedHead =
 /** Checks the head of a request. `endpoints` is `undefined` while the server starts. */
 export function checkHead(
   call: RequestCall,
-  found: Found,
+  found: FoundPushRoute,
   endpoints: Endpoints | undefined,
 ): CheckedHead {
   if (call.lacksHost) {

@@ -1,12 +1,12 @@
 import { FairBudget } from '../../../runtime/fairness/fair-budget.ts';
-import type { Connection } from './connection.ts';
+import type { PushConnection } from './connection.ts';
 
 /** The connections of one address. */
 interface AddressConnections {
   /** Idle, or in the middle of sending a request; the one that has rested longest first. */
-  readonly resting: Set<Connection>;
+  readonly resting: Set<PushConnection>;
   /** With a whole request that has no answer yet. */
-  readonly working: Set<Connection>;
+  readonly working: Set<PushConnection>;
 }
 
 const NONE: AddressConnections = { resting: new Set(), working: new Set() };
@@ -24,7 +24,7 @@ export class ConnectionShare {
    * The connection that must be closed before a new one is accepted, if any. If the new connection's own address has
    * the most, that is an idle one of its own, or else the new one.
    */
-  connectionToClose(newcomer: Connection): Connection | undefined {
+  connectionToClose(newcomer: PushConnection): PushConnection | undefined {
     const { addressKey } = newcomer.peer;
     const yielding = this.budget.ownerToEvict(addressKey);
     if (yielding === undefined) return undefined;
@@ -34,7 +34,7 @@ export class ConnectionShare {
     return yielding === addressKey ? newcomer : [...working].at(-1);
   }
 
-  add(connection: Connection): void {
+  add(connection: PushConnection): void {
     const { addressKey } = connection.peer;
     this.budget.add(addressKey);
     let ofAddress = this.addresses.get(addressKey);
@@ -46,7 +46,7 @@ export class ConnectionShare {
   }
 
   /** To be called when `isWorking` of the connection has changed. */
-  workChanged(connection: Connection): void {
+  workChanged(connection: PushConnection): void {
     const ofAddress = this.addresses.get(connection.peer.addressKey);
     if (ofAddress === undefined) return;
     const [from, to] = connection.isWorking
@@ -55,7 +55,7 @@ export class ConnectionShare {
     if (from.delete(connection)) to.add(connection);
   }
 
-  remove(connection: Connection): void {
+  remove(connection: PushConnection): void {
     const { addressKey } = connection.peer;
     const ofAddress = this.addresses.get(addressKey);
     if (ofAddress === undefined) return;

@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
 import type { Socket } from 'bun';
 import { pushBounds } from '../bounds.ts';
-import { Connection, type ConnectionOwner } from './connection.ts';
+import { PushConnection, type PushConnectionOwner } from './connection.ts';
 
 /** A connection whose socket takes so many bytes. */
 function connectionTaking(bytes: number) {
@@ -19,7 +19,7 @@ function connectionTaking(bytes: number) {
     end: () => done.push('end'),
     terminate: () => done.push('terminate'),
   };
-  const owner: ConnectionOwner = {
+  const owner: PushConnectionOwner = {
     host: '127.0.0.1',
     bounds: pushBounds,
     isClosing: false,
@@ -31,7 +31,10 @@ function connectionTaking(bytes: number) {
     onFault: (fault, connection) => void connection.endWith(fault, 0),
     onAdvance: () => undefined,
   };
-  return { connection: new Connection(socket as unknown as Socket<Connection>, owner, true), done };
+  return {
+    connection: new PushConnection(socket as unknown as Socket<PushConnection>, owner, true),
+    done,
+  };
 }
 
 it('closes after the answer to what is no request', () => {

@@ -43,21 +43,21 @@ export interface AnswerEnd {
 }
 
 /** The server that a connection belongs to. */
-export interface ConnectionOwner {
+export interface PushConnectionOwner {
   readonly bounds: PushBounds;
   /** The host that it listens on. */
   readonly host: string;
   /** Whether each connection closes with its next answer. */
   readonly isClosing: boolean;
   /** Called when `isWorking` of the connection has changed. */
-  workChanged(connection: Connection): void;
+  workChanged(connection: PushConnection): void;
   /** Whether a request may begin in this turn of the loop. If not, `goOn` of the connection is called in a later one. */
-  mayBegin(connection: Connection): boolean;
-  onRequest(head: RequestHead, connection: Connection): RequestOfConnection;
+  mayBegin(connection: PushConnection): boolean;
+  onRequest(head: RequestHead, connection: PushConnection): RequestOfConnection;
   /** What has arrived is no request. `start` are its first bytes. */
-  onFault(fault: HttpFault | 'timeout', connection: Connection, start: Buffer): void;
+  onFault(fault: HttpFault | 'timeout', connection: PushConnection, start: Buffer): void;
   /** The connection is cut off because it has sent too much in advance. */
-  onAdvance(connection: Connection): void;
+  onAdvance(connection: PushConnection): void;
 }
 
 /** The request that is being served. */
@@ -80,15 +80,15 @@ const NOTHING = Buffer.alloc(0);
  * One connection: HTTP/1 over a socket. It serves one request after the other. What a client sends in advance waits as bytes, and
  * each further request waits for its turn among all connections.
  */
-export class Connection implements RequestConnection {
+export class PushConnection implements RequestConnection {
   readonly peer: Client;
   /** Whether it has sent a request. */
   isUsed = false;
   isClosed = false;
   /** TLS: the handshake is done. */
   isEstablished: boolean;
-  private readonly socket: Socket<Connection>;
-  private readonly owner: ConnectionOwner;
+  private readonly socket: Socket<PushConnection>;
+  private readonly owner: PushConnectionOwner;
   /** What has arrived and was not read yet. */
   private input: Buffer = NOTHING;
   /** Up to here, `input` holds no end of a head. */
@@ -112,7 +112,7 @@ export class Connection implements RequestConnection {
   /** Since when it has waited for a request, for the rest of a head, or for its last answer to be read. */
   private sinceMs = performance.now();
 
-  constructor(socket: Socket<Connection>, owner: ConnectionOwner, isEstablished: boolean) {
+  constructor(socket: Socket<PushConnection>, owner: PushConnectionOwner, isEstablished: boolean) {
     this.socket = socket;
     this.owner = owner;
     this.isEstablished = isEstablished;

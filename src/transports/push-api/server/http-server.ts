@@ -5,10 +5,14 @@ import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { every } from '../../../runtime/time/every.ts';
 import { openToGroup } from '../../socket-file.ts';
 import type { PushBounds } from '../bounds.ts';
-import { Connection, type ConnectionOwner, type RequestOfConnection } from './connection.ts';
+import {
+  PushConnection,
+  type PushConnectionOwner,
+  type RequestOfConnection,
+} from './connection.ts';
 import { ConnectionShare } from './connection-share.ts';
 import type { HttpFault, RequestHead } from './http/request-head.ts';
-import { Turns } from './http/turns.ts';
+import { RequestTurns } from './http/turns.ts';
 
 export interface ListenSettings {
   readonly host: string;
@@ -20,33 +24,33 @@ export interface ListenSettings {
 /** What the owner of a server handles. */
 export interface HttpServerEvents {
   /** A request begins. Its body may follow. */
-  onRequest(head: RequestHead, connection: Connection): RequestOfConnection;
+  onRequest(head: RequestHead, connection: PushConnection): RequestOfConnection;
   /** What has arrived is no request, or not complete in time. `start` are its first bytes. */
-  onFault(fault: HttpFault | 'timeout', connection: Connection, start: Buffer): void;
+  onFault(fault: HttpFault | 'timeout', connection: PushConnection, start: Buffer): void;
   /** A client has sent too much before the answer to its last request. */
-  onAdvance(connection: Connection): void;
+  onAdvance(connection: PushConnection): void;
   /** Whether the address may open another connection now. */
-  mayConnect(newcomer: Connection): boolean;
+  mayConnect(newcomer: PushConnection): boolean;
   /** This connection was closed because the limit of connections was reached and its address had the most. */
-  onEvicted(closed: Connection): void;
+  onEvicted(closed: PushConnection): void;
 }
 
 /**
  * A server of HTTP/1 over the sockets of the runtime. Unlike those of the runtime, it reads the requests of a connection one after
  * the other: what a client sends in advance costs no more than its bytes, and waits its turn behind other connections.
  */
-export class HttpServer implements ConnectionOwner {
+export class HttpServer implements PushConnectionOwner {
   /** Whether each connection closes with its next answer. */
   isClosing = false;
   readonly bounds: PushBounds;
   /** 0: it listens on a Unix socket. */
   readonly port: number;
   readonly host: string;
-  private readonly listener: SocketListener<Connection>;
+  private readonly listener: SocketListener<PushConnection>;
   private readonly events: HttpServerEvents;
   private readonly share: ConnectionShare;
-  private readonly connections = new Set<Connection>();
-  private readonly turns = new Turns();
+  private readonly connections = new Set<PushConnection>();
+  private readonly turns = new RequestTurns();
   private readonly stopChecks: () => void;
   private checkedAtMs = performance.now();
   private isClosed = false;
@@ -64,24 +68,24 @@ export class HttpServer implements ConnectionOwner {
       allowHalfOpen: true,
       ...(hasTls ? { tls: { ...tls, ciphers: CIPHER_SUITES } } : {}),
       socket: {
-        open: (socket: Socket<Connection>) => this.accept(socket, !hasTls),
-        handshake: ({ data }: Socket<Connection>, isEstablished: boolean) => {
+        open: (socket: Socket<PushConnection>) => this.accept(socket, !hasTls),
+        handshake: ({ data }: Socket<PushConnection>, isEstablished: boolean) => {
           data.isEstablished = isEstablished;
         },
-        data: ({ data }: Socket<Connection>, bytes: Buffer) => data.received(bytes),
-        drain: ({ data }: Socket<Connection>) => data.drained(),
-        end: ({ data }: Socket<Connection>) => data.ended(),
-        close: ({ data }: Socket<Connection>) => this.closed(data),
-        error: ({ data }: Socket<Connection>) => data.destroy(),
+        data: ({ data }: Socket<PushConnection>, bytes: Buffer) => data.received(bytes),
+        drain: ({ data }: Socket<PushConnection>) => data.drained(),
+        end: ({ data }: Socket<PushConnection>) => data.ended(),
+        close: ({ data }: Socket<PushConnection>) => this.closed(data),
+        error: ({ data }: Socket<PushConnection>) => data.destroy(),
       },
     };
     const path = socketPath(host);
     if (path === undefined) {
-      const listener = Bun.listen<Connection>({ hostname: host, port, ...options });
+      const listener = Bun.listen<PushConnection>({ hostname: host, port, ...options });
       this.listener = listener;
       this.port = listener.port;
     } else {
-      this.listener = Bun.listen<Connection>({ unix: path, ...options });
+      this.listener = Bun.listen<PushConnection>({ unix: path, ...options });
       this.port = 0;
       openToGroup(host);
     }
@@ -113,29 +117,29 @@ export class HttpServer implements ConnectionOwner {
     for (const connection of this.connections) connection.destroy();
   }
 
-  workChanged(connection: Connection): void {
+  workChanged(connection: PushConnection): void {
     this.share.workChanged(connection);
   }
 
-  mayBegin(connection: Connection): boolean {
+  mayBegin(connection: PushConnection): boolean {
     return this.turns.take(connection.peer.addressKey, connection);
   }
 
-  onRequest(head: RequestHead, connection: Connection): RequestOfConnection {
+  onRequest(head: RequestHead, connection: PushConnection): RequestOfConnection {
     return this.events.onRequest(head, connection);
   }
 
-  onFault(fault: HttpFault | 'timeout', connection: Connection, start: Buffer): void {
+  onFault(fault: HttpFault | 'timeout', connection: PushConnection, start: Buffer): void {
     this.events.onFault(fault, connection, start);
   }
 
-  onAdvance(connection: Connection): void {
+  onAdvance(connection: PushConnection): void {
     this.events.onAdvance(connection);
   }
 
   /** Makes room for a new connection and accepts it. */
-  private accept(socket: Socket<Connection>, isEstablished: boolean): void {
-    const newcomer = new Connection(socket, this, isEstablished);
+  private accept(socket: Socket<PushConnection>, isEstablished: boolean): void {
+    const newcomer = new PushConnection(socket, this, isEstablished);
     socket.data = newcomer;
     if (!this.events.mayConnect(newcomer)) {
       newcomer.destroy();
@@ -153,7 +157,7 @@ export class HttpServer implements ConnectionOwner {
     this.connections.add(newcomer);
   }
 
-  private closed(connection: Connection): void {
+  private closed(connection: PushConnection): void {
     connection.closed();
     this.turns.leave(connection.peer.addressKey, connection);
     this.share.remove(connection);

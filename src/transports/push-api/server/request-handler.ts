@@ -3,7 +3,13 @@ import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { HEALTH_HEADERS, HEALTH_METHODS, type ListenerHealth } from '../../health.ts';
 import { Lingering } from '../../refused-body.ts';
 import type { PushBounds } from '../bounds.ts';
-import { costOf, type Endpoint, type Endpoints, type PushAnswer, type PushHead } from '../call.ts';
+import {
+  costOf,
+  type Endpoints,
+  type PushAnswer,
+  type PushEndpoint,
+  type PushHead,
+} from '../call.ts';
 import { corsOf, preflightOf } from '../cors.ts';
 import { statuses } from '../problems.ts';
 import { findRoute, type PushFamily } from '../routes.ts';
@@ -15,7 +21,7 @@ import { bodyOf, headersOf, JSON_TYPE, refusalOfFault } from './refusal-response
 import { RequestBody } from './request-body.ts';
 import { RequestCall, type RequestCallOptions } from './request-call.ts';
 import type { RequestLog } from './request-log.ts';
-import type { Place, PooledRequest, RequestPool } from './request-pool.ts';
+import type { PooledRequest, PoolPlace, RequestPool } from './request-pool.ts';
 import type { RequestScheduler, ScheduledRequest } from './request-scheduler.ts';
 
 /** Counts answers. `status` is one of `problems.ts`, 200 or 204. */
@@ -73,11 +79,11 @@ export class RequestHandler implements RequestOfConnection, PooledRequest {
   private readonly body: RequestBody;
   private family: PushFamily = 'other';
   private allow: string | undefined;
-  private endpoint: Endpoint | undefined;
+  private endpoint: PushEndpoint | undefined;
   private bodyBytesMax = 0;
   /** The number of the instance whose secret key the request has. */
   private backend: number | undefined;
-  private place: Place<number> | Place<string> | undefined;
+  private place: PoolPlace<number> | PoolPlace<string> | undefined;
   /** Set while the request waits for the scheduler. */
   private cancelStart: (() => void) | undefined;
   /** Whether the body of the request is wanted. */

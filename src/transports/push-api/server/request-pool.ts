@@ -20,7 +20,7 @@ export class RequestPool<Owner extends string | number> {
   private readonly requests: FairBudget<Owner>;
   private readonly bytes: FairBudget<Owner>;
   /** By owner, the oldest first. */
-  private readonly places = new Map<Owner, Place<Owner>[]>();
+  private readonly places = new Map<Owner, PoolPlace<Owner>[]>();
 
   constructor(requests: number, bytes: number) {
     this.requests = new FairBudget(requests);
@@ -32,7 +32,7 @@ export class RequestPool<Owner extends string | number> {
   }
 
   /** Gives a request a place. Returns `undefined` if the pool is full and no other owner has more. */
-  enter(owner: Owner, request: PooledRequest): Place<Owner> | undefined {
+  enter(owner: Owner, request: PooledRequest): PoolPlace<Owner> | undefined {
     for (;;) {
       const yielding = this.requests.ownerToEvict(owner);
       if (yielding === undefined) break;
@@ -40,7 +40,7 @@ export class RequestPool<Owner extends string | number> {
       if (newest === undefined) return undefined;
       newest.evict();
     }
-    const place = new Place(this, owner, request);
+    const place = new PoolPlace(this, owner, request);
     this.requests.add(owner);
     const ofOwner = this.places.get(owner);
     if (ofOwner === undefined) this.places.set(owner, [place]);
@@ -49,7 +49,7 @@ export class RequestPool<Owner extends string | number> {
   }
 
   /** Called by places only. */
-  reserve(place: Place<Owner>, bytes: number): boolean {
+  reserve(place: PoolPlace<Owner>, bytes: number): boolean {
     const { owner } = place;
     for (;;) {
       const yielding = this.bytes.ownerToEvict(owner, bytes);
@@ -64,12 +64,12 @@ export class RequestPool<Owner extends string | number> {
   }
 
   /** Called by places only. */
-  release({ owner }: Place<Owner>, bytes: number): void {
+  release({ owner }: PoolPlace<Owner>, bytes: number): void {
     this.bytes.release(owner, bytes);
   }
 
   /** Called by places only. */
-  leave(place: Place<Owner>): void {
+  leave(place: PoolPlace<Owner>): void {
     const { owner } = place;
     this.requests.release(owner);
     const ofOwner = this.places.get(owner) ?? [];
@@ -79,7 +79,7 @@ export class RequestPool<Owner extends string | number> {
 }
 
 /** The place of one request in a pool. */
-export class Place<Owner extends string | number> {
+export class PoolPlace<Owner extends string | number> {
   readonly owner: Owner;
   reservedBytes = 0;
   private readonly pool: RequestPool<Owner>;

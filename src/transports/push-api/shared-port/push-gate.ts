@@ -12,7 +12,7 @@ import { bodyBytesMax } from '../call.ts';
 import { findRoute, type PushFamily } from '../routes.ts';
 import { SOON_SECONDS } from '../server/check-head.ts';
 import { rawResponse } from '../server/refusal-response.ts';
-import { type Place, RequestPool } from '../server/request-pool.ts';
+import { type PoolPlace, RequestPool } from '../server/request-pool.ts';
 import { readAnswer } from './forwarded-answer.ts';
 import type { ForwardedAnswer, ForwardedRequest } from './forwarded-request.ts';
 import { isPushPath } from './push-path.ts';
@@ -44,7 +44,7 @@ export interface GateRequest {
 interface Waiting {
   readonly owner: string;
   readonly isHead: boolean;
-  readonly place: Place<string>;
+  readonly place: PoolPlace<string>;
   readonly resolve: (response: Response) => void;
 }
 

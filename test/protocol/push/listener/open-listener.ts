@@ -4,9 +4,9 @@ import { TrustedProxies } from '../../../../src/runtime/trusted-proxies.ts';
 import type { ListenerHealth } from '../../../../src/transports/health.ts';
 import { type PushBounds, pushBounds } from '../../../../src/transports/push-api/bounds.ts';
 import type {
-  Endpoint,
   Endpoints,
   PushCall,
+  PushEndpoint,
   PushHead,
 } from '../../../../src/transports/push-api/call.ts';
 import { PushListener } from '../../../../src/transports/push-api/listener.ts';
@@ -32,7 +32,7 @@ export interface Line extends LogFields {
 export interface ListenerOptions {
   readonly bounds?: Partial<PushBounds>;
   readonly tls?: ListenSettings['tls'];
-  readonly endpoints?: Partial<Record<EndpointName, Endpoint>>;
+  readonly endpoints?: Partial<Record<EndpointName, PushEndpoint>>;
   /** Has no endpoints yet. */
   readonly starting?: boolean;
   readonly limitRate?: (head: PushHead) => PushRefusal | undefined;
@@ -54,7 +54,7 @@ const SHORT: PushBounds = {
 };
 
 /** Answers with what it was called with. Refuses a head without content type, like a publish. */
-const echo: Endpoint = {
+const echo: PushEndpoint = {
   checkHead: (head) =>
     head.method === 'POST' && head.header('content-type') !== 'application/json'
       ? new PushRefusal('content-type', 'Only application/json is supported')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { PushRefusal } from '../../../../src/push/refusal.ts';
-import type { Endpoint, PushAnswer } from '../../../../src/transports/push-api/call.ts';
+import type { PushAnswer, PushEndpoint } from '../../../../src/transports/push-api/call.ts';
 import { type RawAnswer, RawHttp, type RawRequest } from '../../../../testing/clients/raw-http.ts';
 import { type ListenerUnderTest, openListener } from './open-listener.ts';
 
@@ -24,7 +24,7 @@ const publish = (instance: number, bytes = 5): RawRequest => ({
   body: 'x'.repeat(bytes),
 });
 
-const publishing: Endpoint = {
+const publishing: PushEndpoint = {
   checkHead: (head) => ({ instance: Number(head.header('x-instance')) }),
   answer: () => ({ json: '{}' }),
 };
@@ -42,7 +42,7 @@ async function until(done: () => boolean): Promise<void> {
 }
 
 /** An endpoint that answers on demand and counts its calls. */
-function held(): { readonly endpoint: Endpoint; asked: number; answer(): void } {
+function held(): { readonly endpoint: PushEndpoint; asked: number; answer(): void } {
   const gate = Promise.withResolvers<PushAnswer>();
   const one = {
     asked: 0,
@@ -233,7 +233,7 @@ describe('at the limit of requests in flight,', () => {
 });
 
 describe('a request that is refused because of a rate', () => {
-  const limitRate: Endpoint = {
+  const limitRate: PushEndpoint = {
     checkHead: () => new PushRefusal('rate-limited', 'Too many', 1),
     answer: () => ({ json: '{}' }),
   };
@@ -427,7 +427,7 @@ describe('a query', () => {
 });
 
 describe('the address of a client', () => {
-  const addresses: Endpoint = {
+  const addresses: PushEndpoint = {
     answer: ({ address, addressKey }) => ({ json: JSON.stringify({ address, addressKey }) }),
   };
   const from = (headers: Record<string, string>): RawRequest => ({ ...GET, headers });

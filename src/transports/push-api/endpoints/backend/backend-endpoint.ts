@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { MaybePromise } from '../../../../channels/maybe-promise.ts';
 import type { PushInstance } from '../../../../push/model/instance.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
-import type { Backend, Endpoint, PushAnswer, PushCall, PushHead } from '../../call.ts';
+import type { Backend, PushAnswer, PushCall, PushEndpoint, PushHead } from '../../call.ts';
 import { bearerOf } from '../bearer.ts';
 import { refuseContentType } from '../content-type.ts';
 import type { EndpointContext } from '../context.ts';
@@ -17,7 +17,7 @@ export function backendEndpoint(
   context: EndpointContext,
   takes: 'json' | 'nothing',
   answer: (instance: PushInstance, call: PushCall) => MaybePromise<PushAnswer>,
-): Endpoint {
+): PushEndpoint {
   return {
     checkHead: (head) =>
       (takes === 'json' ? refuseContentType(head) : undefined) ??

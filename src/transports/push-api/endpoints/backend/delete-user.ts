@@ -2,7 +2,7 @@ import type { PushInstance } from '../../../../push/model/instance.ts';
 import { readUserId, USER_ID_BYTES_MAX } from '../../../../push/model/user-id.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 import { decodeLeniently } from '../../../request-target.ts';
-import type { Endpoint, PushAnswer, PushCall } from '../../call.ts';
+import type { PushAnswer, PushCall, PushEndpoint } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
 import { InstanceRates } from '../request-rate.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
@@ -14,7 +14,7 @@ const DELETIONS_PER_SECOND = 100;
 const SPACE_IS_PLUS = /-(?:ruby|php|java)\b/i;
 
 /** `DELETE …/users/ID`: deletes a user with all devices. Succeeds for an unknown user. */
-export function deleteUser(context: EndpointContext): Endpoint {
+export function deleteUser(context: EndpointContext): PushEndpoint {
   const { devices, taps, guard, now, rateLimitedLog, shareRate } = context;
   const rates = new InstanceRates('user deletions', shareRate);
   return backendEndpoint(context, 'nothing', (instance, call) => {

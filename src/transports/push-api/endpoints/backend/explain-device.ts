@@ -5,7 +5,7 @@ import { platforms } from '../../../../push/model/device.ts';
 import { readDeviceId } from '../../../../push/model/device-id.ts';
 import { readPublishId } from '../../../../push/model/publish-id.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
-import type { Endpoint } from '../../call.ts';
+import type { PushEndpoint } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
 import { NO_PUBLISH } from './publish-status.ts';
@@ -21,7 +21,7 @@ const NO_DEVICE = new PushRefusal(
 );
 
 /** `GET …/publishes/ID/devices/DEVICE-ID`: why a device did or did not get a publish. */
-export function explainDevice(context: EndpointContext): Endpoint {
+export function explainDevice(context: EndpointContext): PushEndpoint {
   const { publishes, stories, pauses, guard, now } = context;
   return backendEndpoint(context, 'nothing', ({ number }, { params }) => {
     const id = readPublishId(params.publishId);

@@ -8,7 +8,7 @@ import {
   withPausedDevices,
 } from '../../../../push/status/publish-pauses.ts';
 import { publishStatusJson } from '../../../../push/status/publish-status.ts';
-import type { Endpoint, PushAnswer } from '../../call.ts';
+import type { PushAnswer, PushEndpoint } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
 
@@ -16,14 +16,14 @@ import { backendEndpoint } from './backend-endpoint.ts';
 export const NO_PUBLISH = new PushRefusal('publish-not-found', 'Could not find the publish');
 
 /** `GET …/publishes/ID`: the status of a publish. */
-export function readPublish(context: EndpointContext): Endpoint {
+export function readPublish(context: EndpointContext): PushEndpoint {
   return statusEndpoint(context, (status, pauses) =>
     publishStatusJson(withPausedDevices(status, pauses)),
   );
 }
 
 /** `GET …/publishes/ID/pauses`: the pauses that its devices wait for. */
-export function readPauses(context: EndpointContext): Endpoint {
+export function readPauses(context: EndpointContext): PushEndpoint {
   return statusEndpoint(context, publishPausesJson);
 }
 
@@ -31,7 +31,7 @@ export function readPauses(context: EndpointContext): Endpoint {
 function statusEndpoint(
   context: EndpointContext,
   json: (status: PublishStatus, pauses: readonly PublishPause[]) => object,
-): Endpoint {
+): PushEndpoint {
   const { publishes, guard, now, pauses } = context;
   return backendEndpoint(context, 'nothing', ({ number }, { params }) => {
     const id = readPublishId(params.publishId);
@@ -48,7 +48,7 @@ function statusEndpoint(
 }
 
 /** `DELETE …/publishes/ID`: cancels what was not sent yet. */
-export function cancelPublish(context: EndpointContext): Endpoint {
+export function cancelPublish(context: EndpointContext): PushEndpoint {
   const { publishes, taps, guard, now, rateLimitedLog } = context;
   return backendEndpoint(context, 'nothing', (instance, { params }) => {
     const id = readPublishId(params.publishId);

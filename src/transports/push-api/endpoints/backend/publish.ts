@@ -19,7 +19,7 @@ import {
 } from '../../../../push/requests/idempotency.ts';
 import { readPublishRequest } from '../../../../push/requests/publish-request.ts';
 import type { PushTapEvent } from '../../../../push/watching/push-tap.ts';
-import type { Endpoint, PushAnswer } from '../../call.ts';
+import type { PushAnswer, PushEndpoint } from '../../call.ts';
 import { liveRulesOf } from '../../live-rules.ts';
 import type { EndpointContext } from '../context.ts';
 import type { InstanceRates } from '../request-rate.ts';
@@ -140,7 +140,7 @@ export function publish(
   context: EndpointContext,
   kind: PublishTarget['kind'],
   accept: ReturnType<typeof createAcceptPublish>,
-): Endpoint {
+): PushEndpoint {
   return backendEndpoint(context, 'json', (instance, call) => {
     const { body } = call;
     const idempotencyKey = call.header('idempotency-key');

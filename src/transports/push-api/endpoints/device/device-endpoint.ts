@@ -5,7 +5,7 @@ import { readDeviceId } from '../../../../push/model/device-id.ts';
 import type { PushInstance } from '../../../../push/model/instance.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 import { type JsonObject, readJsonObject } from '../../../../runtime/json-object.ts';
-import type { Endpoint, PushAnswer, PushCall, PushHead } from '../../call.ts';
+import type { PushAnswer, PushCall, PushEndpoint, PushHead } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
 
 /** SDKs register again when they get this. */
@@ -23,7 +23,7 @@ export interface NamedDevice {
 export function instanceEndpoint(
   context: EndpointContext,
   answer: (instance: PushInstance, call: PushCall) => MaybePromise<PushAnswer>,
-): Endpoint {
+): PushEndpoint {
   const find = (head: PushHead) => {
     const instance = instanceOf(context, head);
     return instance instanceof PushRefusal ? instance : { instance };
@@ -39,7 +39,7 @@ export function deviceEndpoint(
   context: EndpointContext,
   answer: (device: NamedDevice, call: PushCall) => MaybePromise<PushAnswer>,
   whenNoId: PushRefusal = NO_DEVICE,
-): Endpoint {
+): PushEndpoint {
   const find = (head: PushHead) => {
     const instance = instanceOf(context, head);
     if (instance instanceof PushRefusal) return instance;
@@ -54,7 +54,7 @@ export function checkDeviceBeforeBody({
   instances,
   devices,
   guard,
-}: EndpointContext): NonNullable<Endpoint['checkBeforeBody']> {
+}: EndpointContext): NonNullable<PushEndpoint['checkBeforeBody']> {
   return async (head) => {
     const instance = instances.byId(head.params.instance);
     const id = deviceIdOf(head);
@@ -101,7 +101,7 @@ function found<Named extends { readonly instance: PushInstance }>(
   { rates }: EndpointContext,
   find: (head: PushHead) => Named | PushRefusal,
   answer: (named: Named, call: PushCall) => MaybePromise<PushAnswer>,
-): Endpoint {
+): PushEndpoint {
   return {
     checkHead(head) {
       const named = find(head);

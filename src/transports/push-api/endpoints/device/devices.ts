@@ -3,7 +3,7 @@ import { newDeviceId } from '../../../../push/model/device-id.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 import { readMetadata } from '../../../../push/requests/metadata.ts';
 import { readFcmToken, readRegistration } from '../../../../push/requests/registration.ts';
-import type { Endpoint, PushCall, PushHead } from '../../call.ts';
+import type { PushCall, PushEndpoint, PushHead } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
 import {
   DONE,
@@ -26,7 +26,7 @@ function sizeInRows({ body }: PushCall): number {
 }
 
 /** `GET …/web-vapid-public-key`: the key that browsers subscribe with. */
-export function readVapidKey(context: EndpointContext): Endpoint {
+export function readVapidKey(context: EndpointContext): PushEndpoint {
   return instanceEndpoint(context, ({ web }) =>
     web === undefined
       ? new PushRefusal('not-found', 'The instance has no web push configured')
@@ -35,7 +35,7 @@ export function readVapidKey(context: EndpointContext): Endpoint {
 }
 
 /** `POST …/devices/PLATFORM`: registers a device. A token that the instance knows stays the same device. */
-export function registerDevice(context: EndpointContext): Endpoint {
+export function registerDevice(context: EndpointContext): PushEndpoint {
   const { devices, taps, guard, now, rates } = context;
   return instanceEndpoint(context, (instance, call) => {
     const { platform } = call.params;
@@ -82,7 +82,7 @@ function clientOf(head: PushHead): string {
 }
 
 /** `GET …/devices/PLATFORM/ID`. */
-export function readDevice(context: EndpointContext): Endpoint {
+export function readDevice(context: EndpointContext): PushEndpoint {
   const { devices, guard } = context;
   return deviceEndpoint(context, ({ key }) =>
     guard.ask(
@@ -100,7 +100,7 @@ export function readDevice(context: EndpointContext): Endpoint {
  * `DELETE …/devices/PLATFORM/ID`. Succeeds for any id, as the Android SDK repeats it until it succeeds. Source: §3.7.
  * Unknown devices cost no write, since anybody may send any number of ids.
  */
-export function deleteDevice(context: EndpointContext): Endpoint {
+export function deleteDevice(context: EndpointContext): PushEndpoint {
   const { devices, taps, guard, rates } = context;
   return instanceEndpoint(context, (instance, call) => {
     const id = deviceIdOf(call);
@@ -124,7 +124,7 @@ export function deleteDevice(context: EndpointContext): Endpoint {
 }
 
 /** `PUT …/devices/PLATFORM/ID/metadata`. */
-export function setMetadata(context: EndpointContext): Endpoint {
+export function setMetadata(context: EndpointContext): PushEndpoint {
   const { devices, guard, now, rates } = context;
   return deviceEndpoint(context, ({ instance, key }, call) => {
     const body = readDeviceBody(call);
@@ -138,7 +138,7 @@ export function setMetadata(context: EndpointContext): Endpoint {
 }
 
 /** `PUT …/devices/fcm/ID/token`. */
-export function setToken(context: EndpointContext): Endpoint {
+export function setToken(context: EndpointContext): PushEndpoint {
   const { devices, guard, now, rates } = context;
   return deviceEndpoint(context, ({ instance, key }, call) => {
     const body = readDeviceBody(call);

@@ -3,7 +3,7 @@ import { INTERESTS_PER_DEVICE, type PushInstance } from '../../../../push/model/
 import { INTEREST_LENGTH_MAX, isInterest } from '../../../../push/model/interest.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 import { hasMoreValues, type JsonObject } from '../../../../runtime/json-object.ts';
-import type { Endpoint } from '../../call.ts';
+import type { PushEndpoint } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
 import {
   checkDeviceBeforeBody,
@@ -32,7 +32,7 @@ const TOO_MANY = new PushRefusal(
 );
 
 /** `GET …/devices/PLATFORM/ID/interests`: a page of them, in the order of their names. */
-export function readInterests(context: EndpointContext): Endpoint {
+export function readInterests(context: EndpointContext): PushEndpoint {
   const { devices, guard } = context;
   return deviceEndpoint(context, ({ key }, { query }) => {
     const page = readInterestPage(query);
@@ -52,7 +52,7 @@ export function readInterests(context: EndpointContext): Endpoint {
 }
 
 /** `PUT …/devices/PLATFORM/ID/interests`: replaces the set. Writes nothing if nothing changes. */
-export function setInterests(context: EndpointContext): Endpoint {
+export function setInterests(context: EndpointContext): PushEndpoint {
   const { devices, guard, rates } = context;
   const endpoint = deviceEndpoint(context, ({ instance, key }, call) => {
     // Anybody may send a large body, so one that would take long to parse is refused first.
@@ -105,7 +105,7 @@ function readInterestSet({ interests }: JsonObject): readonly string[] | PushRef
 }
 
 /** `POST …/devices/PLATFORM/ID/interests/NAME`. */
-export function addInterest(context: EndpointContext): Endpoint {
+export function addInterest(context: EndpointContext): PushEndpoint {
   const { devices, guard, rates } = context;
   return deviceEndpoint(context, ({ instance, key }, call) => {
     const { name } = call.params;
@@ -136,7 +136,7 @@ export function addInterest(context: EndpointContext): Endpoint {
 }
 
 /** `DELETE …/devices/PLATFORM/ID/interests/NAME`. Succeeds even if the device has no such interest. */
-export function removeInterest(context: EndpointContext): Endpoint {
+export function removeInterest(context: EndpointContext): PushEndpoint {
   const { devices, guard, rates } = context;
   return deviceEndpoint(context, ({ instance, key }, call) => {
     const { name } = call.params;

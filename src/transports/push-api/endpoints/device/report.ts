@@ -2,7 +2,7 @@ import { PushRefusal } from '../../../../push/refusal.ts';
 import { readReport } from '../../../../push/requests/report.ts';
 import { reportingUser } from '../../../../push/webhooks/reporting-user.ts';
 import { readJsonObject } from '../../../../runtime/json-object.ts';
-import type { Endpoint, PushAnswer } from '../../call.ts';
+import type { PushAnswer, PushEndpoint } from '../../call.ts';
 import { refuseContentType } from '../content-type.ts';
 import type { EndpointContext } from '../context.ts';
 
@@ -15,7 +15,7 @@ const ACCEPTED: PushAnswer = { json: '{}' };
  * unknown instances, publishes or devices succeed and are dropped: iOS would register again after a 404. Source: §3.7
  * and §3.8.
  */
-export function report(context: EndpointContext): Endpoint {
+export function report(context: EndpointContext): PushEndpoint {
   const { instances, publishes, webhooks, taps, guard, now, rates } = context;
   return {
     checkHead(head) {

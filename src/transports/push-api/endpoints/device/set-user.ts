@@ -6,7 +6,7 @@ import {
 import type { SetUserResult } from '../../../../push/device-store.ts';
 import { DEVICES_PER_USER, type PushInstance } from '../../../../push/model/instance.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
-import type { Endpoint, PushAnswer, PushCall, PushHead } from '../../call.ts';
+import type { PushAnswer, PushCall, PushEndpoint, PushHead } from '../../call.ts';
 import { bearerOf } from '../bearer.ts';
 import type { EndpointContext, PushEndpointSettings } from '../context.ts';
 import { DONE, deviceEndpoint, type NamedDevice, NO_DEVICE } from './device-endpoint.ts';
@@ -25,7 +25,7 @@ const MALFORMED = new PushRefusal(
 const BAD_ID = new PushRefusal('bad-device-request', 'The device id in the path is not valid');
 
 /** `PUT …/devices/PLATFORM/ID/user`: sets the user of a device, by a Beams Token. Source: push protocol, §3.5. */
-export function setUser(context: EndpointContext): Endpoint {
+export function setUser(context: EndpointContext): PushEndpoint {
   const { devices, guard, now, rates, settings } = context;
   const verify = (instance: PushInstance, head: PushHead): VerifiedBeamsToken | PushRefusal => {
     const authorization = head.header('authorization');
