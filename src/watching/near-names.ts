@@ -63,10 +63,13 @@ export class NearNames {
       if (next === undefined) break;
       const { owner: appId, item: record } = next;
       if (this.sendRemembered(appId, record)) continue;
-      // If the realtime loop does not answer, there is no suggestion.
-      const near = await find(appId, record.channel ?? '').catch(() => undefined);
-      this.remember(`${appId}/${record.channel}`, near);
-      this.send(appId, record, near);
+      try {
+        const near = await find(appId, record.channel ?? '');
+        this.remember(`${appId}/${record.channel}`, near);
+        this.send(appId, record, near);
+      } catch {
+        // The realtime loops have not answered: there is no suggestion. The next event of the channel searches again.
+      }
       await pause(timers, PAUSE_MS);
     }
     this.isSearching = false;
