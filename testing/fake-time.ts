@@ -29,7 +29,7 @@ export class FakeTime implements Timers {
     return this.nowMs + this.offMs;
   }
 
-  /** The same time, which `setClock` does not change. */
+  /** The time that `setClock` does not change. */
   readonly monotonic: Clock = { now: () => this.nowMs };
 
   /** Changes what `now` says, as an operator who sets the clock; the time until each alarm stays the same. */
@@ -57,7 +57,7 @@ export class FakeTime implements Timers {
     await this.runUntil(this.nowMs + ms, () => false);
   }
 
-  /** The same, but stops as soon as `isSo` holds; returns whether it does. */
+  /** Lets time pass until `isSo` holds, at most until `endMs`; returns whether it does. */
   async runUntil(endMs: number, isSo: () => boolean): Promise<boolean> {
     await settled(this.turns);
     for (;;) {

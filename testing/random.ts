@@ -30,7 +30,7 @@ export class Random {
     return values[Math.floor(this.next() * values.length)] as Value;
   }
 
-  /** The same, or `undefined` from an empty list. */
+  /** Picks one value of a list; `undefined` from an empty list. */
   pickIfAny<Value>(values: readonly Value[]): Value | undefined {
     return values.length === 0 ? undefined : this.pick(values);
   }

@@ -34,7 +34,7 @@ export class Crowd implements Audience {
   tally: Tally | undefined;
   readonly #sockets: KernelSockets;
   readonly #app: AppAddress;
-  /** Those who are subscribed, by channel. */
+  /** The subscribers that are connected, by channel. */
   readonly #present = new Map<string, Subscriber[]>();
   /** The seats of those who are not connected. */
   readonly #missing: Seat[];
@@ -86,7 +86,7 @@ export class Crowd implements Audience {
     return this.#firstScolding;
   }
 
-  /** Those who listen to a channel. */
+  /** The subscribers of a channel. */
   listeners(channel: string): readonly Subscriber[] {
     return this.#present.get(channel) ?? [];
   }

@@ -21,7 +21,7 @@ interface Look {
 export class ArrivalWatch {
   private readonly count: () => number;
   private before = 0;
-  /** Those that found more than the one before. */
+  /** The looks that found more than the one before. */
   private looks: Look[] = [];
   private cpuBefore = process.cpuUsage();
 

@@ -19,7 +19,7 @@ export interface Receiver {
 
 /** One WebSocket connection that sends on command, and reports what it receives. */
 export class SoakClient {
-  /** Its user in presence channels. */
+  /** The user of the client in presence channels. */
   readonly userId: string;
   private readonly app: AppAddress;
   private readonly receiver: Receiver;

@@ -9,7 +9,7 @@ export interface StreamReader {
   readonly signal: AbortSignal;
 }
 
-/** Whose stream it is, for fair shares, and how long it may last. */
+/** The owner of a stream, for fair shares, and how long the stream may last. */
 export function ownerOf({ caller, rights }: StreamReader) {
   const { how, user } = caller;
   return {

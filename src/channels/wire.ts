@@ -191,7 +191,7 @@ export type ParsedChannelData =
 
 /** Characters. Source: Channels protocol, §16. */
 export const USER_ID_LENGTH_MAX = 128;
-/** Of the JSON text of `user_info`. Source: Channels protocol, §16. */
+/** The limit of the JSON text of `user_info`. Source: Channels protocol, §16. */
 export const USER_INFO_BYTES_MAX = 1024;
 
 /** Reads `channel_data`; keeps both values exactly as they were signed. Source: §6. */

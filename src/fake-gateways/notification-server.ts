@@ -12,7 +12,7 @@ import { type Act, FaultScript } from './script.ts';
 /** A notification that arrived at the fake of APNs or FCM. */
 export interface Arrival {
   readonly atMs: number;
-  /** Of the device; empty if the request names none. */
+  /** The token of the device; empty if the request names none. */
   readonly token: string;
   /** With the pseudo-header fields, without `authorization`. */
   readonly fields: Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ export interface NotificationAnswer {
 
 /** A request, read but not checked. */
 export interface ReadNotification {
-  /** Of the device; `undefined`: scripts do not apply. */
+  /** The token of the device; `undefined`: scripts do not apply. */
   readonly token: string | undefined;
   /** Checks the notification as the gateway does. */
   readonly answer: () => NotificationAnswer;

@@ -12,7 +12,7 @@ import { type ProxyWatch, watchProxy } from './proxy/proxy-watch.ts';
 /** A POST request to a URL that a tenant or a device gave. */
 export interface OutgoingRequest {
   readonly url: string;
-  /** Whose quota of name lookups it counts against. */
+  /** The owner whose quota of name lookups the request counts against. */
   readonly owner: string;
   /** Names in lower case. They are sent as their documentation writes them. */
   readonly headers: Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ import type { UnreadAnswer, UnreadAnswers } from './unread-answers.ts';
 export interface HeldResponse {
   readonly status: number;
   readonly headers: Headers;
-  /** Whose memory it takes until the socket has taken it. */
+  /** The owner of the response, whose memory it takes until the socket has taken it. */
   readonly owner: string;
   readonly unread: UnreadAnswers;
 }

@@ -29,7 +29,7 @@ export interface UnreadAnswer {
 }
 
 export interface UnreadAnswersOptions {
-  /** Of all answers together. */
+  /** The limit of bytes of all answers together. */
   readonly bytesMax: number;
   /** Monotonic. */
   readonly clock: Clock;

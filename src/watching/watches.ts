@@ -38,7 +38,7 @@ export class TooManyStreams extends Error {
   }
 }
 
-/** Whose stream it is, and how long it may last. */
+/** The owner of a stream, and how long the stream may last. */
 export interface StreamOwner extends Pick<PlaceHolder, 'owner' | 'isAdmin'> {
   readonly lifeMs: number;
   /** Called when the stream has ended or its reader is gone. */

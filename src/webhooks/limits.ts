@@ -55,7 +55,7 @@ export const ENDPOINT_BYTES_MAX = 67_108_864;
 
 /** Limits of requests in flight. */
 export interface InFlightMax {
-  /** Of the kind. One app or instance may use no more than it leaves free. */
+  /** The limit of requests of the kind. One app or instance may use no more than it leaves free. */
   readonly all: number;
   /** From this many requests of the kind on, each endpoint gets one at a time, so that others get their turn. */
   readonly crowded: number;

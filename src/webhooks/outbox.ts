@@ -34,7 +34,7 @@ export interface OutboxRequest {
   readonly kind: OutboxKind;
   /** The app or instance it is sent for. */
   readonly ownerId: string;
-  /** Of the kind `'publish'`, without user name and password. */
+  /** The address; of the kind `'publish'` without user name and password. */
   readonly url: string;
   /** A short text made of kind, owner and address; equal exactly for requests to the same endpoint. */
   readonly endpoint: string;
@@ -171,7 +171,7 @@ export interface OutboxEntry extends OutboxRequest {
 }
 
 export interface OutboxEntryDetails extends OutboxEntry {
-  /** Of the kind `'publish'`, without the user name and password in the publish. */
+  /** The body; of the kind `'publish'` without the user name and password in the publish. */
   readonly body: string;
   /** The oldest first. */
   readonly attemptLog: readonly WebhookAttempt[];

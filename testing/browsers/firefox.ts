@@ -12,7 +12,7 @@ export interface Firefox extends AsyncDisposable {
 }
 
 export interface FirefoxOptions {
-  /** Its push service; none if it is left out. */
+  /** The push service of the browser; none if it is left out. */
   readonly autopush?: Pick<Autopush, 'url'>;
   /** Over those that every test needs. */
   readonly preferences?: Readonly<Record<string, string | number | boolean>>;

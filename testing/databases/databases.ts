@@ -24,7 +24,7 @@ export const databases: readonly DatabaseKind[] = [
   { name: 'PostgreSQL', make: () => perhapsPooled(migratedPostgres()) },
 ];
 
-/** The same, before any server has opened them: without tables. */
+/** The kinds of databases before any server has opened them: without tables. */
 export const newDatabases: readonly DatabaseKind[] = [
   { name: 'SQLite', make: async () => sqliteFile() },
   { name: 'PostgreSQL', make: () => perhapsPooled(throwAwayPostgres(ODD_DEFAULTS)) },

@@ -148,7 +148,7 @@ export interface OwnCluster extends AsyncDisposable {
 export interface ClusterFiles {
   /** `pg_hba.conf`: who may connect how. */
   readonly access: string;
-  /** Its certificate and key, and the authorities of its clients, all PEM. */
+  /** The certificate and key of the server, and the authorities of its clients, all PEM. */
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
 }
 

@@ -61,7 +61,7 @@ export interface KeptPublish {
     | {
         readonly state: 'finished' | 'cancelled';
         readonly atMs: number;
-        /** Its cancelled pages and devices gave way. */
+        /** The cancelled pages and devices of the publish gave way. */
         readonly gaveWay?: true;
       }
     | undefined;

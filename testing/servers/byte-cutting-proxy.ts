@@ -13,9 +13,9 @@ const RETRY_MS = 20;
 export interface ByteCuttingProxyOptions {
   readonly targetPort: number;
   readonly random: Random;
-  /** Of what the server sends. */
+  /** The life of what the server sends. */
   readonly received: Life;
-  /** Of what the client sends. */
+  /** The life of what the client sends. */
   readonly sent: Life;
 }
 

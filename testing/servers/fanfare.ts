@@ -41,12 +41,12 @@ export interface Fanfare extends AsyncDisposable {
   /** Like the other ports 0 for a Unix socket. */
   readonly port: number;
   readonly pushPort: number;
-  /** Of several servers that of the first, like everything below but what is printed. */
+  /** The port of the admin API; of several servers that of the first, like everything below but what is printed. */
   readonly adminPort: number;
   /** The password of the admin API, if the server has made it; `undefined` if it is configured. */
   readonly adminPassword: string | undefined;
   readonly process: Bun.Subprocess;
-  /** Its working directory. */
+  /** The working directory of the server. */
   readonly directory: string;
   /** The servers behind its ports: only itself, if it is one. */
   readonly nodes: readonly Fanfare[];

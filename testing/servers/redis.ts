@@ -9,7 +9,7 @@ import { freePort } from './free-port.ts';
 export interface OwnRedis extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
-  /** Its folder, for files that its options name. */
+  /** The folder of the server, for files that its options name. */
   readonly folder: string;
   signal(name: 'SIGSTOP' | 'SIGCONT'): void;
   /** Kills it. What it held is gone. */

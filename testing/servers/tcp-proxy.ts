@@ -60,7 +60,7 @@ export class TcpProxy implements AsyncDisposable {
     for (const pair of this.pairs) setStalled(pair, true);
   }
 
-  /** The same for those connections whose client has sent a text. */
+  /** Stalls the connections whose client has sent a text. */
   stallThoseThatSent(text: string): void {
     for (const pair of this.pairs) if (pair.sent.includes(text)) setStalled(pair, true);
   }

@@ -11,7 +11,7 @@ export interface WebhookRequest {
   readonly signature: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Of the body. */
+  /** The time that the body names. */
   readonly timeMs: unknown;
   readonly events: readonly WebhookEvent[];
   /** When it came. Milliseconds since 1970. */

@@ -7,7 +7,7 @@ export interface EventSource {
   readonly copies: number;
   /** Events that the server has answered in any way; all sent events if it answers none. */
   readonly answered: number;
-  /** Those that it refused, and its text for the first of them. */
+  /** The events that the server refused, and its text for the first of them. */
   readonly refused: number;
   readonly firstRefusal: string;
   /** Prepares for this many events, and starts counting at zero. Returns the number of the first one. */

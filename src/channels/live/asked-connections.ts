@@ -50,7 +50,7 @@ interface Asking extends Place {
   readonly untilMs: number;
   readonly userIds: readonly string[];
   readonly from: number;
-  /** Of those users: the connections that were asked, and the others. */
+  /** How many connections of each user were asked, and how many were not. */
   readonly asked: [userId: string, connections: number][];
   readonly others: [userId: string, connections: number][];
 }

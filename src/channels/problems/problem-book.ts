@@ -29,7 +29,7 @@ export interface Problem {
   readonly socket?: string | undefined;
   readonly user?: string | undefined;
   readonly address?: string | undefined;
-  /** Of a request. */
+  /** The path of the request, if it is a problem of one. */
   readonly path?: string | undefined;
 }
 

@@ -31,7 +31,7 @@ export interface TapEvent {
   readonly channel?: string | undefined;
   /** The name of an event, or the names of webhook events. */
   readonly event?: string | undefined;
-  /** In full. The tap truncates it, and leaves it out for encrypted channels. */
+  /** The whole data. The tap truncates it, and leaves it out for encrypted channels. */
   readonly data?: string | undefined;
   /** The connection that must not receive the event. */
   readonly except?: string | undefined;
@@ -39,7 +39,7 @@ export interface TapEvent {
   readonly key?: string | undefined;
   readonly reason?: string | undefined;
   readonly advice?: string | undefined;
-  /** Of a `pusher:error`. */
+  /** The code of a `pusher:error`. */
   readonly code?: number | undefined;
   readonly transport?: string | undefined;
   /** A subscription count. */

@@ -25,7 +25,7 @@ interface View {
 const app = { id: ':app' };
 const instance = { id: ':instance' };
 
-/** Of every page. `undefined`: the page offers commands of its own, or no command shows the same. */
+/** The view of every page. `undefined`: the page offers commands of its own, or no command shows the same. */
 const views: Readonly<Record<PagePattern, View | undefined>> = {
   '/': { operation: 'GET /conditions' },
   '/nodes': { operation: 'GET /nodes' },

@@ -143,7 +143,7 @@ const BAD_REQUEST = 'type.googleapis.com/google.rpc.BadRequest';
 
 interface Refusal {
   readonly status: number;
-  /** Of the status. Source: google.rpc.Code. */
+  /** The name of the status. Source: google.rpc.Code. */
   readonly name: string;
   readonly errorCode?: string | undefined;
   readonly message?: string;

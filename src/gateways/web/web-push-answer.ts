@@ -116,7 +116,7 @@ function readAppleReason({ reason }: JsonObject): string | undefined {
   return typeof reason === 'string' && /^[A-Z][A-Za-z]{2,39}$/.test(reason) ? reason : undefined;
 }
 
-/** Of a JSON object, only the field for people; Apple's answers have none. */
+/** Returns the field of a JSON object that is for people; Apple's answers have none. */
 function wordsIn(object: JsonObject | undefined): string | undefined {
   if (object === undefined) return undefined;
   const { message } = object;

@@ -10,7 +10,7 @@ import { NoProxy } from '../../runtime/proxy/no-proxy.ts';
 import { parseProxy } from '../../runtime/proxy/proxy-address.ts';
 import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 
-/** Whose quota of name lookups the name of the proxy counts against. */
+/** The owner whose quota of name lookups the name of the proxy counts against. */
 const OWNER = 'outgoing.proxy';
 
 /** Opens the resolver for all host names that tenants choose. Its limits hold for the whole process. */

@@ -184,7 +184,7 @@ export type BackgroundToLoop =
   | { readonly type: 'ask'; readonly number: number; readonly question: Question }
   /** The background loop has received this many webhook events. */
   | { readonly type: 'webhook-events-taken'; readonly events: number }
-  /** These webhook events were stored, or were dropped. */
+  /** Webhook events of this loop were stored, or were dropped. */
   | { readonly type: 'webhook-events-over'; readonly ids: readonly string[] }
   /** An event that matched a push rule was handled. `dataLength`: characters of its data. */
   | { readonly type: 'rule-event-done'; readonly appId: string; readonly dataLength: number }

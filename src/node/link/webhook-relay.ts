@@ -32,7 +32,7 @@ export interface WebhookRelayOptions {
   readonly send: (events: readonly AppWebhookEvent[]) => void;
   readonly meter: RelayMeter;
   readonly log: RateLimitedLog;
-  /** Of waiting events, and of those in flight, on all loops. */
+  /** The limit of characters of all events that wait or are in flight, on all loops. */
   readonly charactersMax: number;
   /** The number of realtime loops. */
   readonly loops?: number;

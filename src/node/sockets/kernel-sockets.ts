@@ -33,7 +33,7 @@ export interface KernelSockets {
   unread(descriptor: number, leastBytes: number): UnreadSocket | undefined;
   /** Shuts a connection down, unless it has ended meanwhile. The runtime then closes it. */
   end(socket: ConnectedSocket): void;
-  /** The same, and the kernel then frees what it holds for it; otherwise it holds that for as long as the client answers. */
+  /** Shuts a connection down, and lets the kernel free what it holds for it: after `end`, it holds that for as long as the client answers. */
   abort(socket: ConnectedSocket): void;
 }
 

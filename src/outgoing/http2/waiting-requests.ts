@@ -5,7 +5,7 @@ import type { Exchange } from './exchange.ts';
 export class WaitingRequests {
   private readonly refused: Exchange[] = [];
   private readonly queue = new SenderQueue<Exchange>();
-  /** Of requests that name no sender. */
+  /** The sender of requests that name none. */
   private readonly defaultSender: Sender = { owner: this, isTrusted: true };
 
   get size(): number {

@@ -1,4 +1,4 @@
-/** Both alphabets, with or without padding. */
+/** Base64 in either alphabet, with or without padding. */
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
 /** Decodes base64 of either alphabet. Browsers and libraries disagree on alphabet and padding. */

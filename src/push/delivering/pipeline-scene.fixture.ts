@@ -59,7 +59,7 @@ export class PipelineScene {
   atOnce = 1_000;
   limits = deliveryLimits;
   retryMs = 72 * 3_600_000;
-  /** Of each instance; 0: none. */
+  /** The limit of bytes that wait, for each instance; 0: no limit. */
   pendingBytesMax = 0;
   /** What gateways answer, and whether the store fails. */
   answer: (send: SceneSend) => Answer | Outcome = () => accepted;

@@ -1,7 +1,7 @@
 import type { WebPayload } from '../payloads/web.ts';
 import type { Tracking } from './tracking.ts';
 
-/** Of the plaintext: encrypted, that is 4096 bytes, which push services must accept. Source: §8.3.2. */
+/** The limit of the plaintext: encrypted, that is 4096 bytes, which push services must accept. Source: §8.3.2. */
 export const WEB_MESSAGE_BYTES_MAX = 3993;
 
 /** Builds the JSON that the web SDK's service worker reads. Source: push protocol, §5.1. */

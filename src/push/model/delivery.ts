@@ -208,7 +208,7 @@ export interface DeviceEvent {
     /** Reported by the device. */
     | 'delivered'
     | 'opened';
-  /** Of the last attempt that failed, even if a later one succeeded. */
+  /** The reason of the last attempt that failed, even if a later one succeeded. */
   readonly reason: string;
   readonly words: string;
   readonly attempts: number;

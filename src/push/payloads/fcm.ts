@@ -58,7 +58,7 @@ const notAllowed: FieldRule = () => 'is not allowed: the publish says which devi
 
 const notForAndroid: FieldRule = () => 'is not allowed: it is for devices of apns';
 
-/** Of the legacy API, or of v1. */
+/** The priority, as the legacy API or v1 writes it. */
 const priority: FieldRule = (value) =>
   typeof value === 'string' && /^(?:normal|high)$/i.test(value)
     ? undefined
@@ -140,7 +140,7 @@ const androidNotificationNames: Renames = [
   ['title_loc_key', 'title_loc_key'],
 ];
 
-/** From and to the same places. In the legacy API they may be the JSON text of an array. */
+/** Lists that keep their places. In the legacy API they may be the JSON text of an array. */
 const argumentNames = ['body_loc_args', 'title_loc_args'] as const;
 
 const notificationRules: FieldRules = [

@@ -45,7 +45,7 @@ function refuse(fault: FieldFault): PushRefusal {
   return refuseField('bad-request', fault);
 }
 
-/** In any case: the mobile SDKs write it with a capital letter. */
+/** Reads the event in upper or lower case: the mobile SDKs write it with a capital letter. */
 function readEvent(value: unknown): Report['event'] | FieldFault {
   if (!isGiven(value)) return new FieldFault('event', 'event is required');
   const event = typeof value === 'string' ? value.toLowerCase() : undefined;

@@ -11,7 +11,7 @@ export interface PublishPause extends Pick<OpenCircuit, 'why' | 'reason' | 'word
   readonly devices: number | undefined;
 }
 
-/** Of an instance's paused routes, those that devices of the publish wait for, with all that is known of each. */
+/** The paused routes of an instance that devices of the publish wait for, with all that is known of each. */
 export function pausesOf<Route extends Omit<PublishPause, 'devices'>>(
   { state, platforms }: PublishStatus,
   pauses: readonly Route[],

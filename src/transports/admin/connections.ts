@@ -69,7 +69,7 @@ export class AdminConnections {
   }
 }
 
-/** Whose a connection is. */
+/** The owner of a connection: the address of its client. */
 export function keyOf(socket: Socket): string {
   return addressKey(socket.remoteAddress ?? '');
 }

@@ -7,7 +7,7 @@ import { type ConnectionProblem, closeCodes } from './closing/close-codes.ts';
 /** A client that may connect. */
 export interface Admitted {
   readonly app: App;
-  /** Of the key that the client named. */
+  /** The use of the key that the client named. */
   readonly keyUse: KeyUse | undefined;
 }
 

@@ -14,7 +14,7 @@ export interface ClientConnectionOptions {
   readonly address: PackedAddress;
   /** Describes the client; see `ClientLibraries`. */
   readonly library?: number;
-  /** Of the key that the client named. */
+  /** The use of the key that the client named. */
   readonly keyUse?: KeyUse | undefined;
 }
 
@@ -28,11 +28,11 @@ export abstract class ClientConnection extends Session implements Peer {
   /** The two halves of the socket id. A string would take a fifth of a connection's memory. */
   readonly firstHalf: number;
   private readonly secondHalf: number;
-  /** Of the client; behind a trusted proxy not that of the proxy. */
+  /** The address of the client; behind a trusted proxy not that of the proxy. */
   readonly address: PackedAddress;
   /** Describes the client; see `ClientLibraries`. */
   readonly library: number;
-  /** Of the key that the client named. */
+  /** The use of the key that the client named. */
   readonly keyUse: KeyUse | undefined;
   /** When it was opened. Monotonic milliseconds. */
   openedAtMs = 0;

@@ -8,7 +8,7 @@ export interface SessionPath {
    * session.
    */
   readonly session: string;
-  /** Of the app; not decoded. */
+  /** The key of the app; not decoded. */
   readonly key: string;
   readonly purpose: Purpose;
 }

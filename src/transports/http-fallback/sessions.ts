@@ -59,7 +59,7 @@ export type SessionClients = Pick<
 export interface HttpSessionsOptions {
   readonly clients: SessionClients;
   readonly apps: AppDirectory;
-  /** Of this loop, whatever carries them. */
+  /** The connections of this loop, whatever carries them. */
   readonly connections: ClientConnections;
   /** The limit of sessions with a connection on this loop. */
   readonly connectionsMax: number;

@@ -39,7 +39,7 @@ type LimitRate = (head: PushHead) => PushRefusal | undefined;
 const BACKEND_COST = 256;
 const BACKEND_COST_SHARED = 64;
 
-/** The same for all other requests; less while backends send requests. */
+/** The cost of all other requests started per turn of the event loop; less while backends send requests. */
 const ANONYMOUS_COST = 128;
 const ANONYMOUS_COST_BESIDE = 8;
 
@@ -74,7 +74,7 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
   private replaced: Promise<void> = Promise.resolve();
   private backendAskedAtMs = Number.NEGATIVE_INFINITY;
   private isStopped = false;
-  /** Of requests that came to the port of Channels. */
+  /** The turns of requests that came to the port of Channels. */
   private readonly turns = new RequestTurns();
   private readonly connecting = new RateLimiter<string>();
   private readonly stopSpeedChecks: () => void;

@@ -83,7 +83,7 @@ interface TopicPublishOptions {
   readonly publisher: Publisher;
   readonly topic: Topic;
   readonly frame: string;
-  /** Of the frame. */
+  /** The size of the frame. */
   readonly bytes: number;
   readonly receivers: number;
   readonly slowConsumers: SlowConsumers;

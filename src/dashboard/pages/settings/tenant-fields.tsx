@@ -9,7 +9,7 @@ export interface Editable {
   readonly name: string;
   readonly switches: Readonly<Record<string, boolean>>;
   readonly limits: Readonly<Record<string, number>>;
-  /** Of an app. */
+  /** The history rules, if the tenant is an app. */
   readonly history?: readonly HistoryRule[];
 }
 

@@ -115,7 +115,7 @@ interface EndpointRowProps {
   readonly url: string;
   /** Left out until a request was sent there. */
   readonly health: Health | undefined;
-  /** Of the last test. */
+  /** The outcome of the last test. */
   readonly outcome: Outcome | undefined;
   /** Whether more than one server sends. */
   readonly hasServers: boolean;

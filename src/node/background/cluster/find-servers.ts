@@ -16,9 +16,9 @@ import { OtherServers } from './other-servers.ts';
 /** The servers that run on the Redis of a configuration. */
 export interface FoundServers {
   readonly names: readonly string[];
-  /** Those of another installation than the configuration describes, each with the reason. */
+  /** Servers of another installation than the configuration describes, each with the reason. */
   readonly strangers: readonly { readonly name: string; readonly why: string }[];
-  /** Older releases, which say nothing of theirs. */
+  /** The number of servers of older releases, which say nothing of their installation. */
   readonly silent: number;
   /** Whether the installation of the configuration is known. */
   readonly isOwnKnown: boolean;

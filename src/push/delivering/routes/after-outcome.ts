@@ -10,15 +10,15 @@ export type OthersAccepted =
   | 'here'
   /** At another push service, or longer ago. */
   | 'somewhere'
-  /** Nowhere yet, or the circuit is open now. */
+  /** The notification was sent nowhere yet, or the circuit is open now. */
   | 'none';
 
 /** What is known about an attempt in addition to its outcome. */
 export interface DeliveryAttempt {
-  /** With this one. */
+  /** The number of attempts, this one included. */
   readonly attempts: number;
   readonly nowMs: number;
-  /** Of the notification. */
+  /** The lifetime of the notification. */
   readonly lifetime: Lifetime;
   /** When the device last registered, or changed its token, user or metadata. */
   readonly seenAtMs: number;

@@ -40,7 +40,7 @@ export interface ListedPublish {
   readonly sendAtMs: number | undefined;
   readonly finishedAtMs: number | undefined;
   readonly outline: PublishOutline;
-  /** Of all platforms together. */
+  /** The counts of all platforms together. */
   readonly counts: PlatformCounts;
   /** The platforms of which devices have no result so far. */
   readonly waiting: readonly Platform[];

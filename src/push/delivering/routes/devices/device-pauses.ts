@@ -36,7 +36,7 @@ export interface DeviceFailure {
 
 /** A pause that a device is in. */
 export interface PauseNow extends DevicePause {
-  /** Of the last failure; empty: not known on this server. */
+  /** The reason of the last failure; empty: not known on this server. */
   readonly reason: string;
 }
 

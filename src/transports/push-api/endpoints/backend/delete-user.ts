@@ -7,7 +7,7 @@ import type { EndpointContext } from '../context.ts';
 import { InstanceRates } from '../request-rate.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
 
-/** Of one instance. Source: push protocol, §2.4. */
+/** The rate of deletions of one instance. Source: push protocol, §2.4. */
 const DELETIONS_PER_SECOND = 100;
 
 /** Libraries that write a space in a path as `+`, and a plus sign as `%2B`. Source: push protocol, §2.4. */

@@ -65,7 +65,7 @@ const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/;
 /** Fields that may come once: they say where a request ends, or whom it is for, and two of them can be read in two ways. */
 const ONCE = new Set(['content-length', 'transfer-encoding', 'host']);
 
-/** Of these, the first counts. */
+/** Names of which the first value counts. */
 const FIRST = new Set(['authorization', 'content-type']);
 
 const CR = 13;

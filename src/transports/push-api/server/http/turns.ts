@@ -12,7 +12,7 @@ export class RequestTurns {
   /** By address; the address to be served next comes first. */
   private readonly waiting = new Map<string, Set<Waiting>>();
   private taken = 0;
-  /** Whose turn has come. */
+  /** The request whose turn has come. */
   private next: Waiting | undefined;
   private isPlanned = false;
 
