@@ -357,6 +357,13 @@ describe('a thread', () => {
   });
 });
 
+describe('a metric', () => {
+  it('is counted through properties: of methods, the compiler accepts labels that are not printed', () => {
+    const methods = product.filter(({ text }) => /^\s+count\??\(\s*\w+:\s*['"|]/m.test(text));
+    expect(methods.map(({ path }) => path)).toEqual([]);
+  });
+});
+
 describe('an outgoing request', () => {
   it('is sent where the proxy is chosen, since `fetch` by itself uses that of the environment', () => {
     const callers = product

@@ -3,10 +3,11 @@ import type { ChannelName, ChannelText } from './channel-name.ts';
 import type { Cause, Topic } from './event.ts';
 import type { EventId } from './history/event-id.ts';
 import type { HistoryPage, HistoryQuery } from './history/page.ts';
-import type { FoundHistory, HistoryRequest } from './history/resume.ts';
+import type { FoundHistory, GapReason, HistoryRequest } from './history/resume.ts';
 import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
 import type { Ask } from './live/ask.ts';
 import type { MaybePromise } from './maybe-promise.ts';
+import type { InBandProblem } from './problems/problems.ts';
 import type { SocketId } from './socket-id.ts';
 
 /** What the core requires from its surroundings, and what it promises in return. */
@@ -247,19 +248,20 @@ export interface WebhookSink {
   emit(event: AppWebhookEvent, onSettled?: () => void): void;
 }
 
-/** What the core counts. */
-export type CoreCounter =
-  | 'messagesDelivered'
-  | 'deliveredBytes'
-  | 'eventsPublished'
-  | 'eventsReplayed'
-  | 'resumes'
-  | 'clientProblems'
-  | 'quotaWarnings';
-
-/** Counts events for `/metrics`. A counter with a label has one series per label. */
+/**
+ * Counts events for `/metrics`. A counter with a label has one series per label. This is a property and no method: of
+ * methods, the compiler would accept labels that the meter does not have.
+ */
 export interface Meter {
-  count(counter: CoreCounter, by?: number, label?: string): void;
+  readonly count: {
+    (counter: 'resumes', by: number, outcome: 'resumed' | GapReason): void;
+    (counter: 'clientProblems', by: number, problem: InBandProblem): void;
+    (counter: 'quotaWarnings', by: number, left: '5%' | '1%' | '0%'): void;
+    (
+      counter: 'messagesDelivered' | 'deliveredBytes' | 'eventsPublished' | 'eventsReplayed',
+      by?: number,
+    ): void;
+  };
 }
 
 /** What one turn of the loop may publish. */

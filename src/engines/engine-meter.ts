@@ -1,22 +1,24 @@
+import type { UnreadableMessagesOptions } from '../runtime/unreadable.ts';
+
 /** What engines count, for metrics. */
 export interface EngineMeter {
-  count(
-    counter:
-      | 'engineOutages'
-      | 'engineConnectionsLost'
-      | 'engineProbesUnanswered'
-      | 'engineFollowedAgain'
-      | 'engineGaps'
-      | 'engineLosses'
-      | 'engineLeasesLost'
-      | 'engineDataLost'
-      | 'engineLeasesSwept'
-      | 'enginePublishesRefused'
-      | 'engineWaitsGivenUp'
-      | 'messagesUnreadable',
-    by?: number,
-    label?: string,
-  ): void;
+  readonly count: UnreadableMessagesOptions['meter']['count'] & {
+    (counter: 'engineConnectionsLost', by: number, kind: 'commands' | 'subscriptions'): void;
+    (
+      counter:
+        | 'engineOutages'
+        | 'engineProbesUnanswered'
+        | 'engineFollowedAgain'
+        | 'engineGaps'
+        | 'engineLosses'
+        | 'engineLeasesLost'
+        | 'engineDataLost'
+        | 'engineLeasesSwept'
+        | 'enginePublishesRefused'
+        | 'engineWaitsGivenUp',
+      by?: number,
+    ): void;
+  };
   /** Counts an answer by how long it took. */
   observe(histogram: 'engineAnswers', seconds: number): void;
 }

@@ -17,16 +17,30 @@ const UNLABELLED = '';
 const INFINITE = '+Inf';
 const SUM = 'sum';
 
+/**
+ * Counts in the series of one label, or in the only series of a metric. There is a signature for each metric with labels, and
+ * none is generic: of generic ones, the compiler would not compare the labels with those that other rooms count.
+ */
+type Count = AllOf<
+  { readonly [Id in LabelledId]: (id: Id, by: number, label: LabelOf<Id>) => void }[LabelledId]
+> &
+  ((id: Exclude<MetricId, LabelledId>, by?: number) => void);
+
+/** The intersection of a union: overloads of one function, if these are functions. */
+type AllOf<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
+  all: infer Intersection,
+) => void
+  ? Intersection
+  : never;
+
 /** The metrics of one loop. A count costs two look-ups and an addition. */
 export class TableMeter {
   private readonly values = new Map<MetricId, Map<string, number>>();
 
   /** Adds to a counter. Labels that the table lacks would not be printed, and do not compile. */
-  count<Id extends LabelledId>(id: Id, by: number, label: LabelOf<Id>): void;
-  count(id: Exclude<MetricId, LabelledId>, by?: number): void;
-  count(id: MetricId, by = 1, label: string = UNLABELLED): void {
+  readonly count: Count = (id: MetricId, by = 1, label: string = UNLABELLED) => {
     this.add(id, by, label);
-  }
+  };
 
   /** Adds a value to a histogram. */
   observe(id: HistogramId, value: number): void {

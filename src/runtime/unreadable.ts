@@ -16,7 +16,9 @@ export interface UnreadableMessagesOptions {
   readonly log: {
     warn(message: string, fields: Readonly<Record<string, string | number | undefined>>): void;
   };
-  readonly meter: { count(id: 'messagesUnreadable', by: number, label: string): void };
+  readonly meter: {
+    readonly count: (id: 'messagesUnreadable', by: number, from: MessageOrigin) => void;
+  };
   readonly clock: { now(): number };
 }
 

@@ -4,7 +4,7 @@ import { after, type MaybePromise } from '../channels/maybe-promise.ts';
 import { type Certificate, CIPHER_SUITES } from '../runtime/certificate.ts';
 import { socketPath } from '../runtime/listen-host.ts';
 import type { ChannelsApi } from './channels-api/api.ts';
-import { refuseRequest } from './channels-api/problems.ts';
+import { type ApiStatus, refuseRequest, statuses } from './channels-api/problems.ts';
 import type { ClientAddresses } from './client-address.ts';
 import {
   HEALTH_HEADERS,
@@ -34,11 +34,10 @@ export interface ListenerSettings {
 
 /** What this listener counts. */
 export interface ListenerMeter extends StatisticsMeter {
-  count(
-    counter: 'connectionsRefused' | 'requests' | 'statisticsReports',
-    by: number,
-    label: string,
-  ): void;
+  readonly count: StatisticsMeter['count'] & {
+    (counter: 'connectionsRefused', by: number, why: 'handshake'): void;
+    (counter: 'requests', by: number, status: ApiStatus): void;
+  };
 }
 
 export interface ChannelsListenerOptions {
@@ -140,7 +139,7 @@ export function listenForChannels({
         {},
         { error: error.stack ?? error.message },
       );
-      meter.count('requests', 1, '500');
+      meter.count('requests', 1, `${statuses.internal.status}`);
       return refuseRequest('internal', 'Internal server error');
     },
     websocket: sockets.handlers(),

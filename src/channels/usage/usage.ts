@@ -274,7 +274,7 @@ export class Usage {
     }
   }
 
-  private warnThat(app: App, left: string, used: number): void {
+  private warnThat(app: App, left: (typeof WARNINGS)[number]['label'], used: number): void {
     this.meter.count('quotaWarnings', 1, left);
     const quota = app.limits.messagesPerDay;
     app.tap?.record({

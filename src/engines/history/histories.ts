@@ -19,7 +19,7 @@ export type HistoryLimit = 'seconds' | 'events' | 'bytes' | 'app' | 'server';
 
 /** Counts forgotten events. */
 export interface HistoryMeter {
-  count(counter: 'historyForgotten', by: number, bound: HistoryLimit): void;
+  readonly count: (counter: 'historyForgotten', by: number, bound: HistoryLimit) => void;
 }
 
 export interface HistoriesOptions {

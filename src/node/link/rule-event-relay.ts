@@ -29,7 +29,7 @@ export interface RuleEventRelayOptions {
   /** Must be monotonic. */
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
-  readonly meter: { count(id: 'ruleEvents', by: 1, result: LeftOut): void };
+  readonly meter: { readonly count: (id: 'ruleEvents', by: number, result: LeftOut) => void };
 }
 
 interface InFlight {

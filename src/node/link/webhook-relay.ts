@@ -24,13 +24,11 @@ const EVENT_CHARACTERS = 100;
 /** How long an event may wait to be sent in a batch with others. */
 const BATCH_MS = 10;
 
-interface RelayMeter {
-  count(counter: 'webhookEventsDropped', by: number, full: 'loop'): void;
-}
-
 export interface WebhookRelayOptions {
   readonly send: (events: readonly AppWebhookEvent[]) => void;
-  readonly meter: RelayMeter;
+  readonly meter: {
+    readonly count: (counter: 'webhookEventsDropped', by: number, full: 'loop') => void;
+  };
   readonly log: RateLimitedLog;
   /** The limit of characters of all events that wait or are in flight, on all loops. */
   readonly charactersMax: number;

@@ -15,7 +15,7 @@ import { type Authenticated, authenticate, refuseBody } from './authenticate.ts'
 import type { Answer, ChannelsEndpoint } from './call.ts';
 import { type OperatorSent, sendForOperator } from './events/operator-send.ts';
 import { refuseTrigger } from './events/trigger-rate.ts';
-import { ApiRefusal, refuseRequest, statuses } from './problems.ts';
+import { ApiRefusal, type ApiStatus, refuseRequest, statuses } from './problems.ts';
 import { HistoryPages } from './queries/history-pages.ts';
 import { Listings } from './queries/listings.ts';
 import { parameterOf } from './query.ts';
@@ -37,7 +37,7 @@ type Sender = () => string;
 
 /** Counts requests by the status of their answers. */
 interface ApiMeter {
-  count(counter: 'requests', by: number, status: string): void;
+  readonly count: (counter: 'requests', by: number, status: ApiStatus) => void;
 }
 
 /** One request on its way through this API. */
@@ -223,7 +223,7 @@ export class ChannelsApi {
       return new Response(json, JSON_ANSWER);
     }
     if ('parts' in answer) return this.respondAtLength(exchange, answer.parts, app);
-    this.meter.count('requests', 1, String(answer.status));
+    this.meter.count('requests', 1, `${answer.status}`);
     return new Response(null, { status: answer.status });
   }
 
@@ -265,14 +265,13 @@ export class ChannelsApi {
       whose: {},
       fields: { method: request.method, path },
     });
-    const response =
-      error instanceof EngineFailure
-        ? refuseRequest('engine-failed', 'Server cannot answer now, try again', {
-            'retry-after': '1',
-          })
-        : refuseRequest('internal', 'Internal server error');
-    this.meter.count('requests', 1, String(response.status));
-    return response;
+    if (!(error instanceof EngineFailure)) {
+      this.meter.count('requests', 1, `${statuses.internal.status}`);
+      return refuseRequest('internal', 'Internal server error');
+    }
+    this.meter.count('requests', 1, `${statuses['engine-failed'].status}`);
+    const text = 'Server cannot answer now, try again';
+    return refuseRequest('engine-failed', text, { 'retry-after': '1' });
   }
 
   private noSuchPath(exchange: Exchange): Response {
@@ -314,7 +313,7 @@ export class ChannelsApi {
       ...headers,
       ...(closes ? { connection: 'close' } : {}),
     });
-    this.meter.count('requests', 1, String(response.status));
+    this.meter.count('requests', 1, `${statuses[problem].status}`);
     this.hub.rateLimitedLog.info(
       'Request refused',
       { app: app?.id, address: sender() },

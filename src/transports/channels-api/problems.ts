@@ -25,7 +25,7 @@ export interface StatusRow {
 }
 
 /** The HTTP status of each problem. Source: the HTTP API's "Errors"; Channels protocol, §14.1 and §14.2. */
-export const statuses: Record<ApiProblem, StatusRow> = {
+export const statuses = {
   invalid: {
     status: 400,
     when: 'A parameter is missing or breaks a rule, the body is not UTF-8 or not a JSON object, or an attribute is asked for where it is not available. Nothing was sent.',
@@ -114,7 +114,10 @@ export const statuses: Record<ApiProblem, StatusRow> = {
     when: 'The server failed; the log has the reason.',
     advice: 'Report it.',
   },
-};
+} as const satisfies Readonly<Record<ApiProblem, StatusRow>>;
+
+/** The status of an answer, as the label of a metric. */
+export type ApiStatus = `${(typeof statuses)[ApiProblem]['status'] | 200 | 202}`;
 
 /** A refused request. Libraries show `text` to their users; it is plain text, as that of the hosted service. */
 export class ApiRefusal {

@@ -2,7 +2,7 @@ import type { App } from '../../channels/app.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import type { KeyUse } from '../../runtime/keys/key-uses.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
-import { type ConnectionProblem, closeCodes } from './closing/close-codes.ts';
+import { closeCodes, type RefusalProblem } from './closing/close-codes.ts';
 
 /** A client that may connect. */
 export interface Admitted {
@@ -14,7 +14,7 @@ export interface Admitted {
 /** Whether a client may connect, decided from the requested address alone. */
 export type Admission =
   | Admitted
-  | { readonly app?: undefined; readonly problem: ConnectionProblem; readonly message: string };
+  | { readonly app?: undefined; readonly problem: RefusalProblem; readonly message: string };
 
 const PROTOCOL_MIN = 5;
 const PROTOCOL_MAX = 7;
@@ -62,7 +62,7 @@ export function parameterOf(query: string, name: string): string | null {
 }
 
 /** Old clients send no protocol: it is the major part of their version. */
-function protocolOf(query: string): number | ConnectionProblem {
+function protocolOf(query: string): number | RefusalProblem {
   const text =
     parameterOf(query, 'protocol') ?? /^\d+/.exec(parameterOf(query, 'version') ?? '')?.[0];
   if (text === undefined) return 'no-protocol';
@@ -71,7 +71,10 @@ function protocolOf(query: string): number | ConnectionProblem {
   return number >= PROTOCOL_MIN && number <= PROTOCOL_MAX ? number : 'unsupported-protocol';
 }
 
-function refused(problem: ConnectionProblem, message = closeCodes[problem].message): Admission {
+function refused(
+  problem: RefusalProblem,
+  message: string = closeCodes[problem].message,
+): Admission {
   return { problem, message };
 }
 

@@ -1,4 +1,5 @@
 import type { AddressLimits } from './addresses/address-rates.ts';
+import type { RefusalCode } from './closing/close-codes.ts';
 import type { HeartbeatTimes } from './closing/heartbeat.ts';
 
 export interface ClientSettings extends HeartbeatTimes {
@@ -13,15 +14,16 @@ export interface ClientSettings extends HeartbeatTimes {
 
 /** What is counted of connections. */
 export interface ClientMeter {
-  count(
-    counter:
-      | 'connectionsOpened'
-      | 'connectionsRefused'
-      | 'slowConnectionsClosed'
-      | 'floodingConnectionsClosed'
-      | 'messagesReceived'
-      | 'receivedBytes',
-    by?: number,
-    label?: string,
-  ): void;
+  readonly count: {
+    (counter: 'connectionsRefused', by: number, why: RefusalCode | 'address'): void;
+    (
+      counter:
+        | 'connectionsOpened'
+        | 'slowConnectionsClosed'
+        | 'floodingConnectionsClosed'
+        | 'messagesReceived'
+        | 'receivedBytes',
+      by?: number,
+    ): void;
+  };
 }

@@ -16,7 +16,7 @@ import { AddressRates } from './addresses/address-rates.ts';
 import { addressOf, type PackedAddress } from './addresses/packed-address.ts';
 import { ClientLibraries } from './client-libraries.ts';
 import type { ClientMeter, ClientSettings } from './client-settings.ts';
-import { type ConnectionProblem, closeCodes } from './closing/close-codes.ts';
+import { type ConnectionProblem, closeCodes, type RefusalProblem } from './closing/close-codes.ts';
 import { Departures } from './closing/departures.ts';
 import { type Endable, endWith } from './closing/end.ts';
 import { checkHeartbeats } from './closing/heartbeat.ts';
@@ -45,7 +45,7 @@ interface ClientsOptions {
 
 /** Why a connection is refused, for the client and for the log. */
 export interface RefusedClient {
-  readonly problem: ConnectionProblem;
+  readonly problem: RefusalProblem;
   readonly message: string;
   readonly address: string;
   readonly app?: App | undefined;
@@ -137,7 +137,7 @@ export class Clients {
   /** Refuses a connection: counts and logs it, and closes it with the code of the problem. */
   refuse(connection: Endable, { problem, message, address, app }: RefusedClient): void {
     const { code } = closeCodes[problem];
-    this.meter.count('connectionsRefused', 1, String(code));
+    this.meter.count('connectionsRefused', 1, `${code}`);
     this.hub.rateLimitedLog.info(
       'Connection refused',
       { app: app?.id, address },
@@ -348,7 +348,7 @@ export class Clients {
     }
   }
 
-  private overCapacity(app: App, address: PackedAddress): ConnectionProblem | undefined {
+  private overCapacity(app: App, address: PackedAddress): RefusalProblem | undefined {
     const room = this.connections.roomFor(app, address);
     if (room === 'room') return undefined;
     if (room === 'full') return 'server-over-capacity';
@@ -364,7 +364,7 @@ export class Clients {
       { app: app.id },
       { address: addressOf(address), connection: socketId, connections: this.connections.size },
     );
-    this.meter.count('connectionsRefused', 1, String(closeCodes['server-over-capacity'].code));
+    this.meter.count('connectionsRefused', 1, `${closeCodes['server-over-capacity'].code}`);
     endWith(connection, 'server-over-capacity');
     // A client that does not answer the close would keep its descriptor.
     connection.terminate();
@@ -464,10 +464,16 @@ export class Clients {
   private noteEnd(
     app: App,
     problem: ConnectionProblem,
-    { text = closeCodes[problem].message, ...whose }: Partial<Problem>,
+    { text, ...whose }: Partial<Problem>,
   ): void {
-    const { advice } = closeCodes[problem];
-    this.hub.problems.note(app, { source: 'connection', kind: problem, text, advice, ...whose });
+    const { message, advice } = closeCodes[problem];
+    this.hub.problems.note(app, {
+      source: 'connection',
+      kind: problem,
+      text: text ?? message,
+      advice,
+      ...whose,
+    });
   }
 
   /** Closes the connection. Its departure undoes what the message had done so far. */

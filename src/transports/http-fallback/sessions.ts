@@ -5,7 +5,7 @@ import type { Timers } from '../../runtime/ports.ts';
 import { addressOf } from '../clients/addresses/packed-address.ts';
 import { type Admitted, admitKey } from '../clients/admission.ts';
 import type { Clients, RefusedClient } from '../clients/clients.ts';
-import { type ConnectionProblem, closeCodes } from '../clients/closing/close-codes.ts';
+import { closeCodes, type RefusalProblem } from '../clients/closing/close-codes.ts';
 import { endWith } from '../clients/closing/end.ts';
 import { ClientConnections } from '../clients/connections.ts';
 import { SMALL_ANSWER } from '../response-body.ts';
@@ -81,11 +81,11 @@ export interface HttpSessionsOptions {
 
 /** Counts opened sessions by their transport. */
 export interface SessionMeter {
-  count(
+  readonly count: (
     counter: 'fallbackConnectionsOpened',
     by: number,
-    label: 'xhr_streaming' | 'xhr_polling',
-  ): void;
+    transport: 'xhr_streaming' | 'xhr_polling',
+  ) => void;
 }
 
 /** The sessions that live on this loop. */
@@ -403,7 +403,7 @@ export class HttpSessions implements LocalSessions, SessionEvents {
       this.clients.endForRoom(room);
       return undefined;
     }
-    const problem: ConnectionProblem = 'server-over-capacity';
+    const problem = 'server-over-capacity';
     const { message } = closeCodes[problem];
     return { problem, message, address: addressOf(address), app };
   }
@@ -419,7 +419,7 @@ export class HttpSessions implements LocalSessions, SessionEvents {
     );
   }
 
-  private writeRefusal(opening: Opening, problem: ConnectionProblem): void {
+  private writeRefusal(opening: Opening, problem: RefusalProblem): void {
     const { code, message } = closeCodes[problem];
     this.writeClose(opening, closeLine(code, message));
   }

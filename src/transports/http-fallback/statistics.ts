@@ -7,7 +7,7 @@ const SCRIPT = new Headers({ 'content-type': 'text/javascript; charset=utf-8' })
 const JSON_TYPE = new Headers({ ...OPEN_TO_ALL, 'content-type': 'application/json' });
 
 export interface StatisticsMeter {
-  count(counter: 'statisticsReports', by: number, label: 'jsonp' | 'xhr'): void;
+  readonly count: (counter: 'statisticsReports', by: number, transport: 'jsonp' | 'xhr') => void;
 }
 
 /**

@@ -17,7 +17,7 @@ import { numberOf, readSessionPath, type SessionPath } from './session-path.ts';
 
 /** Counts requests with messages for unknown sessions. */
 export interface FallbackMeter {
-  count(counter: 'fallbackSessionsUnknown'): void;
+  readonly count: (counter: 'fallbackSessionsUnknown') => void;
 }
 
 export interface FallbackTransportOptions {

@@ -229,7 +229,7 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
     if (!connection.endWith(rawResponse(refusal, family), lingerMs)) return;
     this.log.refused(refusal, connection.peer);
     const { status } = statuses[refusal.problem];
-    this.meter.count('pushRequests', 1, family, String(status));
+    this.meter.count('pushRequests', 1, `${status}`);
   }
 
   onAdvance(connection: PushConnection): void {

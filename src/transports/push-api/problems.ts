@@ -9,7 +9,7 @@ export interface ProblemRow {
 }
 
 /** The status and the title of each problem. Source: the seed's "Errors"; push protocol, §2.2 to §3.8. */
-export const statuses: Record<PushProblem, ProblemRow> = {
+export const statuses = {
   'content-type': {
     status: 400,
     title: 'Invalid content type',
@@ -138,4 +138,7 @@ export const statuses: Record<PushProblem, ProblemRow> = {
     when: 'An internal error. The log has the details.',
     advice: 'Report it as a bug.',
   },
-};
+} as const satisfies Readonly<Record<PushProblem, ProblemRow>>;
+
+/** The status of an answer. */
+export type PushStatus = (typeof statuses)[PushProblem]['status'] | 200 | 204;

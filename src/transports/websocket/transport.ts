@@ -7,7 +7,7 @@ import type { ClientAddresses } from '../client-address.ts';
 import { addressOf, type PackedAddress, packAddress } from '../clients/addresses/packed-address.ts';
 import { type Admitted, admit, knownSubprotocol } from '../clients/admission.ts';
 import type { Clients, RefusedClient } from '../clients/clients.ts';
-import { type ConnectionProblem, closeCodes } from '../clients/closing/close-codes.ts';
+import { closeCodes, type RefusalProblem } from '../clients/closing/close-codes.ts';
 import { endWith } from '../clients/closing/end.ts';
 import type { ClientConnection } from '../clients/connection.ts';
 import type { ClientConnections } from '../clients/connections.ts';
@@ -256,7 +256,7 @@ function isProxied(headers: Headers): boolean {
   return headers.has('x-forwarded-for') || headers.has('forwarded') || headers.has('via');
 }
 
-function refusalFor(problem: ConnectionProblem): Omit<RefusedClient, 'address'> {
+function refusalFor(problem: RefusalProblem): Omit<RefusedClient, 'address'> {
   return { problem, message: closeCodes[problem].message };
 }
 

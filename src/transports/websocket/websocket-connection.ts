@@ -2,14 +2,14 @@ import type { Server, ServerWebSocket } from 'bun';
 import type { App } from '../../channels/app.ts';
 import type { SocketPlace } from '../../runtime/shared-memory/socket-marks.ts';
 import type { RefusedClient } from '../clients/clients.ts';
-import type { ConnectionProblem } from '../clients/closing/close-codes.ts';
+import type { RefusalProblem } from '../clients/closing/close-codes.ts';
 import { ClientConnection, type ClientConnectionOptions } from '../clients/connection.ts';
 import type { ClosingBytes } from './closing-bytes.ts';
 import type { Coalescer } from './coalescing/coalescer.ts';
 
 /** A connection that is only opened so that the client can read why it is refused: browsers see nothing of a refused handshake. */
 export class RefusedConnection {
-  readonly problem: ConnectionProblem;
+  readonly problem: RefusalProblem;
   readonly message: string;
   readonly address: string;
   readonly app: App | undefined;

@@ -1,7 +1,6 @@
 import type { Config } from '../../../config/schema.ts';
 import { sharesPort } from '../../../config/settings/shared-port.ts';
 import type { TableMeter } from '../../../observability/meter.ts';
-import { metricRows } from '../../../observability/metrics-table.ts';
 import type { ShareRate } from '../../../push/rate-exchange.ts';
 import type { PushTaps } from '../../../push/watching/push-tap.ts';
 import type { Certificate } from '../../../runtime/certificate.ts';
@@ -73,12 +72,7 @@ export async function openListener(options: PushListenerOptions): Promise<PushLi
   const settings = { host, port: listenPort(config.push), tls };
   const context = {
     log,
-    meter: {
-      count(id, by, _family, status) {
-        const label = metricRows[id].label.values.find((one) => one === status);
-        if (label !== undefined) meter.count(id, by, label);
-      },
-    },
+    meter,
     proxies: TrustedProxies.ofListeners(config.trustedProxies),
     pathPrefix,
     health: config.push.healthChecks ? checks : undefined,

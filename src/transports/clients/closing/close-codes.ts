@@ -32,7 +32,7 @@ export interface CloseRow {
  * Clients do not reconnect after 4000–4099, reconnect after a pause after 4100–4199, and at once after 4200–4299.
  * Source: Channels protocol, §4.
  */
-export const closeCodes: Record<ConnectionProblem, CloseRow> = {
+export const closeCodes = {
   'app-not-found': {
     code: 4001,
     message: 'App key not in this cluster. Did you forget to specify the cluster?',
@@ -149,7 +149,21 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
     when: 'The server failed to handle a message of this client; the log has the reason.',
     advice: 'Report it.',
   },
-};
+} as const satisfies Readonly<Record<ConnectionProblem, CloseRow>>;
+
+/** The problems with which a connection can be refused. The others end one that was accepted. */
+export type RefusalProblem = Exclude<
+  ConnectionProblem,
+  | 'terminated'
+  | 'not-authorised-in-time'
+  | 'no-pong'
+  | 'binary-frame'
+  | 'too-many-frames'
+  | 'internal'
+>;
+
+/** The close code of a refused connection, as the label of a metric. */
+export type RefusalCode = `${(typeof closeCodes)[RefusalProblem]['code']}`;
 
 /** The close codes that Bun itself uses, for the documentation. */
 export const nativeCloseCodes: readonly CloseRow[] = [

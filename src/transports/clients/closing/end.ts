@@ -12,7 +12,7 @@ export interface Endable {
 export function endWith(
   connection: Endable,
   problem: ConnectionProblem,
-  message = closeCodes[problem].message,
+  message: string = closeCodes[problem].message,
 ): void {
   const { code } = closeCodes[problem];
   if (connection instanceof ClientConnection) recordEnd(connection, problem, message);

@@ -11,7 +11,7 @@ import {
   type PushHead,
 } from '../call.ts';
 import { corsOf, preflightOf } from '../cors.ts';
-import { statuses } from '../problems.ts';
+import { type PushStatus, statuses } from '../problems.ts';
 import { findRoute, type PushFamily } from '../routes.ts';
 import { checkHead, type HeadAnswer, SOON_SECONDS } from './check-head.ts';
 import type { AnswerEnd, RequestConnection, RequestOfConnection } from './connection.ts';
@@ -24,9 +24,9 @@ import type { RequestLog } from './request-log.ts';
 import type { PooledRequest, PoolPlace, RequestPool } from './request-pool.ts';
 import type { RequestScheduler, ScheduledRequest } from './request-scheduler.ts';
 
-/** Counts answers. `status` is one of `problems.ts`, 200 or 204. */
+/** Counts answers. */
 export interface PushMeter {
-  count(counter: 'pushRequests', by: number, family: PushFamily, status: string): void;
+  readonly count: (counter: 'pushRequests', by: number, status: `${PushStatus}`) => void;
 }
 
 /** What all requests of a listener share. */
@@ -366,7 +366,11 @@ export class RequestHandler implements RequestOfConnection, PooledRequest {
     this.respond(statuses[refusal.problem].status, headers, bodyOf(refusal));
   }
 
-  private respond(status: number, headers: Record<string, string | number>, text: string): void {
+  private respond(
+    status: PushStatus,
+    headers: Record<string, string | number>,
+    text: string,
+  ): void {
     const { connection } = this;
     if (this.isAnswered) return;
     this.isAnswered = true;
@@ -383,7 +387,7 @@ export class RequestHandler implements RequestOfConnection, PooledRequest {
     if (status !== 204) headers['content-length'] = Buffer.byteLength(text);
     const bytes = answerBytes(status, headers, this.call.method === 'HEAD' ? undefined : text);
     this.hasResponded = true;
-    this.context.meter.count('pushRequests', 1, this.family, String(status));
+    this.context.meter.count('pushRequests', 1, `${status}`);
     this.send(bytes, { isLast: headers['connection'] === 'close', lingers });
   }
 

@@ -81,9 +81,8 @@ export async function openListener(options: ListenerOptions = {}): Promise<Liste
         error: write('error'),
       },
       meter: {
-        count(_, by, family, status) {
-          const series = `${family} ${status}`;
-          counted.set(series, (counted.get(series) ?? 0) + by);
+        count(_, by, status) {
+          counted.set(status, (counted.get(status) ?? 0) + by);
         },
       },
       proxies: new TrustedProxies(options.trustedProxies ?? []),

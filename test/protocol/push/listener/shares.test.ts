@@ -250,7 +250,7 @@ describe('a request that is refused because of a rate', () => {
     const answer = await connection.read();
     expect([answer.status, answer.headers.get('connection')]).toEqual([429, 'close']);
     await connection.untilEnd();
-    expect(server.counted.get('reporting 429')).toBe(1);
+    expect(server.counted.get('429')).toBe(1);
   });
 
   it('gets its answer even if its body is large', async () => {

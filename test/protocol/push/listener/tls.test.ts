@@ -33,7 +33,7 @@ describe('with a certificate', () => {
     connection.pauseReading();
     connection.sendRequest({ method: 'GET', target: DEVICE });
     connection.sendRequest(publish(5));
-    await until(() => server.counted.has('device 200'));
+    await until(() => server.counted.has('200'));
     connection.resumeReading();
     expect((await connection.read()).body).toBe(`${json}\n`);
     expect((await connection.read()).status).toBe(200);
