@@ -98,8 +98,6 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   const options: RealtimeLoopsOptions = {
     config,
     memory: plan,
-    apps: ready.apps,
-    usage: ready.usage,
     tls: ready.tls,
     redisTls: tlsFiles.redis,
     timers: systemTimers,
@@ -111,12 +109,14 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     toBackground: (message) => background.post(message),
     backgroundPorts: channels.map(({ port2 }) => port2),
   };
-  const realtime = new RealtimeLoops(options, background.takeHistories(), stopTime);
+  const histories = background.takeHistories();
+  const initial = { apps: ready.apps, usage: ready.usage, histories };
+  const realtime = new RealtimeLoops(options, initial, stopTime);
   last.defer(() => realtime.end());
   parts.defer(() => realtime.stop());
   background.setReceiver((message) => realtime.first.receive(message));
   start.waitsFor('the realtime threads');
-  await realtime.openThreads();
+  await realtime.openThreads(initial);
   background.onCertificate = certificateUser(realtime, log);
   const listener = await realtime.listen();
   // A start that fails has one line, which says why.

@@ -265,6 +265,15 @@ export type FromBackground =
   | { readonly type: 'stopped' }
   | BackgroundToLoop;
 
+/** What a realtime loop begins with. It may be large, so nobody keeps it. */
+export interface InitialState {
+  readonly apps: readonly App[];
+  /** Today's usage before this start. */
+  readonly usage: readonly DayUsage[];
+  /** The histories that the last stop saved, of all loops. A loop takes those of its own channels. */
+  readonly histories: SharedArrayBuffer | undefined;
+}
+
 /** What a realtime thread needs to open its loop. */
 export interface RealtimeStart {
   readonly config: Config;
@@ -281,12 +290,9 @@ export interface RealtimeStart {
   readonly serverName: string;
   /** The memory in which the links count handled messages. */
   readonly handled: SharedArrayBuffer;
-  readonly totals: LoopTotals;
-  readonly apps: readonly App[];
-  /** Today's usage before this start. */
-  readonly usage: readonly DayUsage[];
-  /** The histories that the last stop saved. */
-  readonly histories: SharedArrayBuffer | undefined;
+  /** The memory of what all loops count together. */
+  readonly countedTogether: LoopTotals;
+  readonly initial: InitialState;
   /** For the channels listener; `undefined` for plain HTTP. */
   readonly tls: Certificate | undefined;
   readonly redisTls: RedisTls;

@@ -1,16 +1,14 @@
-import { type SharedUsage, Usage } from '../../channels/usage/usage.ts';
-import type { TableMeter } from '../../observability/meter.ts';
+import type { App } from '../../channels/app.ts';
+import { type DayUsage, type SharedUsage, Usage } from '../../channels/usage/usage.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { every } from '../../runtime/time/every.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import { REALTIME_RECORDS } from '../../watching/limits.ts';
 import { LoopTaps } from '../../watching/loop-taps.ts';
-import type { LoopOptions } from './loop-options.ts';
+import type { LoopBase } from './loop-base.ts';
 
 /** The interval of storing usage. A crash loses at most the usage of this time and one commit. Milliseconds. */
 const USAGE_INTERVAL_MS = 500;
-
-export type AppsOptions = Pick<LoopOptions, 'apps' | 'links' | 'timers' | 'toBackground'>;
 
 /** The apps that this loop serves, and the taps of those that are watched. */
 export interface LoopApps {
@@ -18,7 +16,10 @@ export interface LoopApps {
   readonly taps: LoopTaps;
 }
 
-export function openApps({ apps: list, links, timers, toBackground }: AppsOptions): LoopApps {
+export function openApps(
+  { links, timers, toBackground }: LoopBase,
+  list: readonly App[],
+): LoopApps {
   const apps = new MemoryAppDirectory();
   apps.replace(list);
   const taps = new LoopTaps({
@@ -31,14 +32,12 @@ export function openApps({ apps: list, links, timers, toBackground }: AppsOption
   return { apps, taps };
 }
 
-export interface UsageOptions extends Pick<LoopOptions, 'usage' | 'timers' | 'log'> {
-  readonly meter: TableMeter;
-  /** For a loop that is one of several. */
-  readonly shared: SharedUsage | undefined;
-}
-
-/** Counts the usage of apps, from that of today before this start. */
-export function openUsage({ usage: before, timers, log, meter, shared }: UsageOptions): Usage {
+/** Counts the usage of apps, from that of today before this start. `shared`: for a loop that is one of several. */
+export function openUsage(
+  { timers, log, meter }: LoopBase,
+  before: readonly DayUsage[],
+  shared: SharedUsage | undefined,
+): Usage {
   const usage = new Usage({ clock: timers, log, meter, shared });
   usage.restore(before);
   return usage;
@@ -54,7 +53,7 @@ export interface UsageReports {
 
 export function startUsageReports(
   usage: Usage,
-  toBackground: LoopOptions['toBackground'],
+  toBackground: LoopBase['toBackground'],
 ): UsageReports {
   const send = () => {
     const unsaved = usage.unsaved();

@@ -1,32 +1,24 @@
 import type { App } from '../../channels/app.ts';
 import type { Usage } from '../../channels/usage/usage.ts';
-import type { Config } from '../../config/schema.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
-import { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { messageOf } from '../../runtime/error-code.ts';
-import { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
-import type { Log } from '../../runtime/ports.ts';
-import { SocketMarks } from '../../runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
-import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { UnreadableMessages } from '../../runtime/unreadable.ts';
 import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { TenantChange } from '../../tenants/live-tenants.ts';
 import { Inspector } from '../../transports/clients/inspector.ts';
 import type { LoopTaps } from '../../watching/loop-taps.ts';
 import { stoppingNotice } from '../link/cluster-format.ts';
-import type { LoopLinks } from '../link/loop-links.ts';
 import { loopName } from '../link/loop-name.ts';
-import { openLoopTotals } from '../link/loop-totals.ts';
 import {
   type BackgroundToLoop,
+  type InitialState,
   isOfEngine,
   type ListenerAddress,
   type LoopMessage,
   type LoopToBackground,
 } from '../link/messages.ts';
-import { type OpenFiles, readOpenFiles } from '../open-files.ts';
 import { openApps, openUsage, startUsageReports, type UsageReports } from './apps.ts';
 import { openAudience } from './clients/audience.ts';
 import { startChecks } from './clients/checks.ts';
@@ -36,8 +28,8 @@ import { openTransports, type Transports } from './clients/transports.ts';
 import { type Core, openCore, restoreHistories } from './engine/core.ts';
 import { openQuotas, type Quotas } from './engine/quotas.ts';
 import { Figures } from './figures.ts';
-import { logConnectionLimit, settingsOfLoop } from './limits.ts';
-import type { LoopOptions } from './loop-options.ts';
+import { logConnectionLimit } from './limits.ts';
+import { type LoopBase, type LoopOptions, openBase } from './loop-base.ts';
 import { openRelays, type Relays } from './relays.ts';
 
 /** The time for Redis, and for the background loop, when a loop hands over its state. Milliseconds. */
@@ -45,13 +37,7 @@ const HAND_OVER_MS = 100;
 
 /** A realtime loop: WebSockets and the HTTP API of Channels. It uses no disk and no SQL. */
 export class RealtimeLoop {
-  private readonly config: Config;
-  private readonly tls: Certificate | undefined;
-  private readonly serverName: string;
-  private readonly log: Log;
-  private readonly links: LoopLinks;
-  private readonly toBackground: (message: LoopToBackground) => void;
-  private readonly openFiles: OpenFiles | undefined = readOpenFiles();
+  private readonly base: LoopBase;
   private readonly loopDelay = new LoopDelay();
   private readonly apps: MemoryAppDirectory;
   private readonly taps: LoopTaps;
@@ -68,65 +54,32 @@ export class RealtimeLoop {
   /** Settles when the background loop has received everything that this one sent. */
   private readonly goodbye = Promise.withResolvers<void>();
 
-  /**
-   * Opens the loop, which can then answer other loops. It starts to listen in a separate call. `histories`: those that
-   * the last stop saved, of all loops. This loop takes those of its own channels.
-   */
-  constructor(options: LoopOptions, histories: SharedArrayBuffer | undefined) {
-    const { config, memory, links, log, timers, serverName, toBackground } = options;
-    this.config = config;
-    this.tls = options.tls;
-    this.serverName = serverName;
-    this.log = log;
-    this.links = links;
-    this.toBackground = toBackground;
-
-    const { openFiles, loopDelay } = this;
-    const settings = settingsOfLoop(config.channels, memory.shares, links.count);
-    const totals = links.count > 1 ? openLoopTotals(options.totals, links.index) : undefined;
-    const meter = new TableMeter();
-    const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
-    const socketsInUse = new SocketMarks(options.totals.socketsInUse);
-    const proxies = TrustedProxies.ofListeners(config.trustedProxies);
-
-    const { apps, taps } = openApps(options);
-    const audience = openAudience({
-      ...{ settings, memory, openFiles, totals, socketsInUse, meter, log },
-    });
+  /** Opens the loop, which can then answer other loops. It starts to listen in a separate call. */
+  constructor(options: LoopOptions, initial: InitialState) {
+    const base = openBase(options);
+    const { config, memory, links, log, meter, timers, serverName, toBackground } = base;
+    const { loopDelay } = this;
+    const { apps, taps } = openApps(base, initial.apps);
+    const audience = openAudience(base);
     const { connections, slowConsumers, unreadSockets } = audience;
-    const quotas = openQuotas({ ...options, connections, totals });
+    const quotas = openQuotas(base, connections);
     const { cluster } = quotas;
-    const usage = openUsage({ ...options, shared: quotas.usage, meter });
-    const relays = openRelays({ ...options, totals, meter, rateLimitedLog });
-    const core = openCore({
-      ...options,
-      settings,
+    const usage = openUsage(base, initial.usage, quotas.usage);
+    const relays = openRelays(base);
+    const core = openCore(base, {
       cluster,
       apps,
       usage,
       relays,
       audience: audience.audience,
       turns: audience.turns,
-      totals,
-      rateLimitedLog,
-      meter,
       clients: () => this.transports.clients,
     });
     const { hub, engine, live } = core;
-    restoreHistories(histories, { engine, log });
-    const transports = openTransports({
-      ...options,
-      settings,
-      hub,
-      apps,
-      audience,
-      quotas,
-      totals,
-      socketsInUse,
-      proxies,
-      meter,
-    });
+    restoreHistories(initial.histories, { engine, log });
+    const transports = openTransports(base, { hub, apps, audience, quotas });
     const { clients, fallback, api, unread, bodies, listeners } = transports;
+    this.base = base;
     this.apps = apps;
     this.taps = taps;
     this.quotas = quotas;
@@ -167,15 +120,7 @@ export class RealtimeLoop {
       logLinesDropped: options.logLinesDropped,
     });
 
-    const fileChecks = openFileChecks({
-      openFiles,
-      listeners,
-      links,
-      socketsInUse,
-      proxies,
-      meter,
-      log,
-    });
+    const fileChecks = openFileChecks(base, listeners);
     this.fileChecks = fileChecks;
     const stopChecks = startChecks({ ...transports, slowConsumers, unreadSockets });
     this.shutdown = new ClientShutdown({
@@ -200,11 +145,11 @@ export class RealtimeLoop {
 
   /** Starts listening. Throws Bun's error if the port is taken or the certificate cannot be used. */
   listen(port: number): ListenerAddress {
-    const { config, tls, openFiles } = this;
+    const { config, tls, openFiles, links, log } = this.base;
     const listener = this.transports.listeners.open(tls, port);
-    if (openFiles !== undefined && this.links.index === 0) {
+    if (openFiles !== undefined && links.index === 0) {
       // Those of the loop hold no more connections than open files allow.
-      logConnectionLimit(config.channels, openFiles, this.log);
+      logConnectionLimit(config.channels, openFiles, log);
     }
     this.fileChecks.start();
     return { host: config.channels.host, port: listener.port, tls: tls !== undefined };
@@ -223,7 +168,7 @@ export class RealtimeLoop {
         this.replaceApps(message.apps, message.change);
         return;
       case 'ask':
-        void this.answer(message).then(this.toBackground);
+        void this.answer(message).then(this.base.toBackground);
         return;
       case 'webhook-events-taken':
         relays.webhooks.taken(message.events);
@@ -265,7 +210,7 @@ export class RealtimeLoop {
     const { cluster } = this.quotas;
     return (
       cluster === undefined ||
-      (await cluster.bus.notify(undefined, stoppingNotice(this.serverName))) === 0
+      (await cluster.bus.notify(undefined, stoppingNotice(this.base.serverName))) === 0
     );
   }
 
@@ -297,7 +242,8 @@ export class RealtimeLoop {
 
   /** Hands its state to the background loop, and stops. `departuresMs`: how long clients may take to leave their channels. */
   async close(departuresMs: number): Promise<void> {
-    const { links, taps, usageReports, relays, toBackground } = this;
+    const { taps, usageReports, relays } = this;
+    const { links, toBackground } = this.base;
     const { engine } = this.core;
     // First, because a stop may be cut short.
     const saved = engine.saveHistories();
@@ -345,6 +291,7 @@ export class RealtimeLoop {
   /** Replaces the list of apps while the loop serves them, and closes the connections of removed apps. */
   private replaceApps(list: readonly App[], { ids, deleted }: TenantChange): void {
     const { apps, taps, usage } = this;
+    const { links, log } = this.base;
     const { engine, hub } = this.core;
     const { gone } = apps.replace(list, deleted);
     engine.appsChanged();
@@ -357,7 +304,7 @@ export class RealtimeLoop {
       hub.problems.forget(id);
     }
     // Logged here because it is true from here on.
-    if (this.links.index === 0) this.log.info('Apps changed', { apps: list.length, ...ids });
+    if (links.index === 0) log.info('Apps changed', { apps: list.length, ...ids });
   }
 
   private async answer({
@@ -378,7 +325,7 @@ export class RealtimeLoop {
       // While Redis is away, `receivers` is undefined. The notice then counts as received, because it will be
       // repeated.
       const isReceived = receivers !== 0;
-      if (to !== undefined) this.toBackground({ type: 'cluster-sent', to, isReceived });
+      if (to !== undefined) this.base.toBackground({ type: 'cluster-sent', to, isReceived });
     });
   }
 }

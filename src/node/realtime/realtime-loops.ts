@@ -4,12 +4,17 @@ import { withTimeout } from '../../runtime/system-timers.ts';
 import { freeSocketPath } from '../free-socket-path.ts';
 import { createHandledCounts, LoopLinks, linkLoops } from '../link/loop-links.ts';
 import { createLoopTotals, type LoopTotals } from '../link/loop-totals.ts';
-import type { ListenerAddress, RealtimeStart, ToRealtimeThread } from '../link/messages.ts';
+import type {
+  InitialState,
+  ListenerAddress,
+  RealtimeStart,
+  ToRealtimeThread,
+} from '../link/messages.ts';
 import { listenError } from '../listen-error.ts';
 import { PortLock } from '../port-lock.ts';
 import { StartFailed } from '../start-failed.ts';
 import type { StopTime } from '../stop-time.ts';
-import type { RealtimeOptions } from './loop-options.ts';
+import type { RealtimeOptions } from './loop-base.ts';
 import { RealtimeLoop } from './realtime-loop.ts';
 import { RealtimeThread } from './realtime-thread.ts';
 
@@ -46,40 +51,33 @@ export class RealtimeLoops {
   private readonly options: RealtimeLoopsOptions;
   private readonly threads: RealtimeThread[] = [];
   private readonly ports: ReturnType<typeof linkLoops>;
-  private readonly totals: LoopTotals;
+  private readonly countedTogether: LoopTotals;
   private readonly handled: SharedArrayBuffer;
   private portLock: PortLock | undefined;
-  /** Kept until all loops are open only, because the histories may be large. */
-  private histories: SharedArrayBuffer | undefined;
   private readonly reportDeath: (why: string) => void;
   private readonly stopTime: StopTime;
   private isAlone = false;
 
-  /** Opens the first loop. `histories`: those that the last stop saved, of all loops. */
-  constructor(
-    options: RealtimeLoopsOptions,
-    histories: SharedArrayBuffer | undefined,
-    stopTime: StopTime,
-  ) {
+  /** Opens the first loop. */
+  constructor(options: RealtimeLoopsOptions, initial: InitialState, stopTime: StopTime) {
     this.options = options;
     this.stopTime = stopTime;
-    this.histories = histories;
     const died = Promise.withResolvers<string>();
     this.died = died.promise;
     this.reportDeath = died.resolve;
     const count = 1 + options.backgroundPorts.length;
     this.ports = linkLoops(count);
-    this.totals = createLoopTotals(count);
+    this.countedTogether = createLoopTotals(count);
     this.handled = createHandledCounts(count);
     const links = new LoopLinks({ index: 0, ports: this.ports[0] ?? [], handled: this.handled });
-    this.first = new RealtimeLoop({ ...options, links, totals: this.totals }, histories);
+    const { countedTogether } = this;
+    this.first = new RealtimeLoop({ ...options, links, countedTogether }, initial);
   }
 
   /** Opens the other loops one after the other: starting many threads at once under load has crashed Bun. */
-  async openThreads(): Promise<void> {
-    const { config, memory, logFormat, backgroundPorts, openLogPort, serverName, apps, usage } =
-      this.options;
-    const { tls, redisTls } = this.options;
+  async openThreads(initial: InitialState): Promise<void> {
+    const { config, memory, logFormat, backgroundPorts, openLogPort } = this.options;
+    const { tls, redisTls, serverName } = this.options;
     for (const [place, backgroundPort] of backgroundPorts.entries()) {
       const index = place + 1;
       const thread = new RealtimeThread(index);
@@ -93,18 +91,15 @@ export class RealtimeLoops {
         logPort: openLogPort(),
         backgroundPort,
         loopPorts: this.ports[index] ?? [],
-        totals: this.totals,
+        countedTogether: this.countedTogether,
         serverName,
         handled: this.handled,
-        apps,
-        usage,
-        histories: this.histories,
+        initial,
         tls,
         redisTls,
       });
       await Promise.race([opened, thread.died.then(failStart)]);
     }
-    this.histories = undefined;
   }
 
   /** Makes all loops listen on the same port. Throws `StartFailed` if it cannot be opened. */

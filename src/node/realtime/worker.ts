@@ -103,8 +103,6 @@ function openLoop(start: RealtimeStart): OpenLoop {
     {
       config,
       memory: start.memory,
-      apps: start.apps,
-      usage: start.usage,
       tls: start.tls,
       redisTls: start.redisTls,
       timers: systemTimers,
@@ -113,9 +111,9 @@ function openLoop(start: RealtimeStart): OpenLoop {
       serverName: start.serverName,
       toBackground,
       links: new LoopLinks({ index, ports: loopPorts, handled: start.handled }),
-      totals: start.totals,
+      countedTogether: start.countedTogether,
     },
-    start.histories,
+    start.initial,
   );
   backgroundPort.onmessage = ({ data }: { readonly data: BackgroundToLoop }) => loop.receive(data);
   return { config, loop, flushed: async () => await opened[Symbol.asyncDispose]() };

@@ -1,6 +1,3 @@
-import type { TableMeter } from '../../../observability/meter.ts';
-import type { Log } from '../../../runtime/ports.ts';
-import type { SocketMarks } from '../../../runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { ClientAudience } from '../../../transports/clients/audience.ts';
 import { ClientConnections } from '../../../transports/clients/connections.ts';
@@ -9,26 +6,13 @@ import { SlowConsumers } from '../../../transports/clients/frames/slow-consumers
 import { Coalescer } from '../../../transports/websocket/coalescing/coalescer.ts';
 import { LoopShare } from '../../../transports/websocket/coalescing/loop-share.ts';
 import { WebSocketTopics } from '../../../transports/websocket/websocket-topics.ts';
-import type { OpenTotals } from '../../link/loop-totals.ts';
-import type { MemoryPlan } from '../../memory/shares.ts';
-import type { OpenFiles } from '../../open-files.ts';
 import type { UnreadSockets } from '../../sockets/unread-sockets.ts';
-import { connectionLimit, type LoopSettings } from '../limits.ts';
+import { connectionLimit } from '../limits.ts';
+import type { LoopBase } from '../loop-base.ts';
 import { openUnreadSockets } from './unread-sockets.ts';
 
 /** What one turn of the loop may publish, of what may wait for all connections. */
 const PART_OF_TURN = 1 / 4;
-
-export interface AudienceOptions {
-  readonly settings: LoopSettings;
-  readonly memory: MemoryPlan;
-  readonly openFiles: OpenFiles | undefined;
-  /** The counts of all loops of this process, if there are several. */
-  readonly totals: OpenTotals | undefined;
-  readonly socketsInUse: SocketMarks;
-  readonly meter: TableMeter;
-  readonly log: Log;
-}
 
 /** The connections of a loop, and how events get to them. */
 export interface AudienceParts {
@@ -45,8 +29,8 @@ export interface AudienceParts {
   readonly unreadSockets: UnreadSockets | undefined;
 }
 
-export function openAudience(options: AudienceOptions): AudienceParts {
-  const { settings, memory, openFiles, totals, socketsInUse, meter, log } = options;
+export function openAudience(base: LoopBase): AudienceParts {
+  const { settings, memory, openFiles, totals, meter } = base;
   const connections = new ClientConnections(
     connectionLimit(settings, openFiles),
     totals?.connections,
@@ -57,9 +41,7 @@ export function openAudience(options: AudienceOptions): AudienceParts {
     totalBytesMax: settings.waitingBytes,
     end: (connection) => void setImmediate(() => connection.terminate()),
   });
-  const unreadSockets = openUnreadSockets({
-    ...{ memory, openFiles, connections, slowConsumers, socketsInUse, log },
-  });
+  const unreadSockets = openUnreadSockets(base, connections, slowConsumers);
   const loopShare = new LoopShare(performance.now());
   const coalescer = openCoalescer(loopShare);
   const topics = new WebSocketTopics(slowConsumers, coalescer);

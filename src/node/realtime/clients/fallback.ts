@@ -1,7 +1,4 @@
-import type { Config } from '../../../config/schema.ts';
 import type { LoopBus } from '../../../engines/redis/loop-bus.ts';
-import type { TableMeter } from '../../../observability/meter.ts';
-import type { RateLimitedLog } from '../../../runtime/logging/rate-limited-log.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
 import type { Clients } from '../../../transports/clients/clients.ts';
@@ -9,20 +6,16 @@ import { SessionCluster } from '../../../transports/http-fallback/homes/session-
 import { SessionLinks } from '../../../transports/http-fallback/homes/session-links.ts';
 import { HttpSessions } from '../../../transports/http-fallback/sessions.ts';
 import type { UnreadAnswers } from '../../../transports/unread-answers.ts';
-import type { LoopLinks } from '../../link/loop-links.ts';
+import type { LoopBase } from '../loop-base.ts';
 import type { AudienceParts } from './audience.ts';
 
-export interface FallbackSessionsOptions {
-  readonly settings: Config['channels'];
-  readonly links: LoopLinks;
+export interface FallbackParts {
   /** The bus to the loops of other servers, if there are any. */
   readonly bus: LoopBus | undefined;
   readonly clients: Clients;
   readonly apps: MemoryAppDirectory;
-  readonly audience: Pick<AudienceParts, 'connections' | 'loopShare'>;
+  readonly audience: AudienceParts;
   readonly unread: UnreadAnswers;
-  readonly rateLimitedLog: RateLimitedLog;
-  readonly meter: TableMeter;
 }
 
 /** The sessions of the HTTP transports, here and on other loops. */
@@ -35,8 +28,10 @@ export interface FallbackSessions {
   readonly cluster: SessionCluster | undefined;
 }
 
-export function openFallbackSessions(options: FallbackSessionsOptions): FallbackSessions {
-  const { settings, links, bus, clients, apps, audience, unread, rateLimitedLog, meter } = options;
+export function openFallbackSessions(
+  { settings, links, rateLimitedLog, meter }: LoopBase,
+  { bus, clients, apps, audience, unread }: FallbackParts,
+): FallbackSessions {
   const { sendBufferBytes } = settings;
   const timers = monotonicTimers;
   const afterTurn = (run: () => void) => void setImmediate(run);

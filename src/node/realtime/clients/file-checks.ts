@@ -1,15 +1,11 @@
-import type { TableMeter } from '../../../observability/meter.ts';
-import type { Log } from '../../../runtime/ports.ts';
-import type { SocketMarks } from '../../../runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { every } from '../../../runtime/time/every.ts';
-import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
 import { FileGuard } from '../../file-guard.ts';
-import type { LoopLinks } from '../../link/loop-links.ts';
 import { loopName } from '../../link/loop-name.ts';
-import { countOpenFiles, type OpenFiles } from '../../open-files.ts';
+import { countOpenFiles } from '../../open-files.ts';
 import { IdleSockets } from '../../sockets/idle-sockets.ts';
 import { openKernelSockets } from '../../sockets/kernel-sockets.ts';
+import type { LoopBase } from '../loop-base.ts';
 import type { Listeners } from './listeners.ts';
 
 /**
@@ -18,18 +14,7 @@ import type { Listeners } from './listeners.ts';
  */
 const INTERVAL_MS = 20;
 
-export interface FileChecksOptions {
-  /** `undefined`: the system does not report its limit, and nothing is checked. */
-  readonly openFiles: OpenFiles | undefined;
-  readonly listeners: Listeners;
-  readonly links: LoopLinks;
-  readonly socketsInUse: SocketMarks;
-  readonly proxies: TrustedProxies;
-  readonly meter: TableMeter;
-  readonly log: Log;
-}
-
-/** Stops listening while few file descriptors are left. */
+/** Stops listening while few file descriptors are left. Checks nothing where the system does not report its limit. */
 export interface FileChecks {
   start(): void;
   stop(): void;
@@ -37,15 +22,8 @@ export interface FileChecks {
   setPushConnections(open: number): void;
 }
 
-export function openFileChecks({
-  openFiles,
-  listeners,
-  links,
-  socketsInUse,
-  proxies,
-  meter,
-  log,
-}: FileChecksOptions): FileChecks {
+export function openFileChecks(base: LoopBase, listeners: Listeners): FileChecks {
+  const { openFiles, links, socketsInUse, proxies, meter, log } = base;
   const guard =
     openFiles &&
     new FileGuard({

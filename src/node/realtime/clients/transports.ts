@@ -1,9 +1,6 @@
 import type { Hub } from '../../../channels/hub.ts';
 import { sharesPort } from '../../../config/settings/shared-port.ts';
-import type { TableMeter } from '../../../observability/meter.ts';
-import type { SocketMarks } from '../../../runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
-import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
 import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
 import { BodyIntake } from '../../../transports/body-intake.ts';
 import { ChannelsApi } from '../../../transports/channels-api/api.ts';
@@ -21,29 +18,18 @@ import {
 import { UnreadAnswers } from '../../../transports/unread-answers.ts';
 import { ClosingBytes } from '../../../transports/websocket/closing-bytes.ts';
 import { WebSocketTransport } from '../../../transports/websocket/transport.ts';
-import type { OpenTotals } from '../../link/loop-totals.ts';
 import { boundAcceptedSockets } from '../../sockets/accepted-sockets.ts';
 import type { Quotas } from '../engine/quotas.ts';
-import type { LoopSettings } from '../limits.ts';
-import type { LoopOptions } from '../loop-options.ts';
+import type { LoopBase } from '../loop-base.ts';
 import type { AudienceParts } from './audience.ts';
 import { type FallbackSessions, openFallbackSessions } from './fallback.ts';
 import { Listeners } from './listeners.ts';
 
-export interface TransportsOptions
-  extends Pick<LoopOptions, 'config' | 'links' | 'log' | 'memory' | 'toBackground'> {
-  /** The settings of this loop. */
-  readonly settings: LoopSettings;
+export interface TransportsParts {
   readonly hub: Hub;
   readonly apps: MemoryAppDirectory;
   readonly audience: AudienceParts;
-  readonly quotas: Pick<Quotas, 'connections' | 'cluster'>;
-  /** The counts of all loops of this process, if there are several. */
-  readonly totals: OpenTotals | undefined;
-  /** The sockets of WebSockets and of held requests. */
-  readonly socketsInUse: SocketMarks;
-  readonly proxies: TrustedProxies;
-  readonly meter: TableMeter;
+  readonly quotas: Quotas;
 }
 
 /** What clients and backends of a loop talk to. */
@@ -63,16 +49,12 @@ export interface Transports {
 }
 
 /** Opens the transports. Nothing listens before `listeners.open`. */
-export function openTransports(options: TransportsOptions): Transports {
-  const { settings, hub, apps, links, quotas, audience, socketsInUse, meter } = options;
-  const { rateLimitedLog } = hub;
-  const addresses = new ClientAddresses({
-    host: settings.host,
-    proxies: options.proxies,
-    log: options.log,
-    clock: monotonicTimers,
-  });
-  const clients = openClients(options);
+export function openTransports(base: LoopBase, parts: TransportsParts): Transports {
+  const { settings, proxies, socketsInUse, meter, log, rateLimitedLog } = base;
+  const { hub, apps, quotas, audience } = parts;
+  const { host, clientFrameBytes, pathPrefix } = settings;
+  const addresses = new ClientAddresses({ host, proxies, log, clock: monotonicTimers });
+  const clients = openClients(base, parts);
   const { connections, coalescer } = audience;
   const sockets = new WebSocketTransport({
     clients,
@@ -100,18 +82,8 @@ export function openTransports(options: TransportsOptions): Transports {
       );
     },
   });
-  const fallback = openFallbackSessions({
-    settings,
-    links,
-    bus: quotas.cluster?.bus,
-    clients,
-    apps,
-    audience,
-    unread,
-    rateLimitedLog,
-    meter,
-  });
-  const { clientFrameBytes, pathPrefix } = settings;
+  const bus = quotas.cluster?.bus;
+  const fallback = openFallbackSessions(base, { bus, clients, apps, audience, unread });
   const sendBodies = new BodyIntake(
     { ...settings, requestBytes: sendLimit(clientFrameBytes) },
     monotonicTimers,
@@ -129,9 +101,9 @@ export function openTransports(options: TransportsOptions): Transports {
     keepAlive,
   });
   const bodies = new BodyIntake(settings, monotonicTimers, audience.turns);
-  const push = openPushGate(options, { addresses, unread });
+  const push = openPushGate(base, { addresses, unread });
   const api = new ChannelsApi({ hub, apps, pathPrefix, bodies, unread, meter });
-  const listeners = openListeners(options, {
+  const listeners = openListeners(base, parts, {
     sockets,
     fallback: fallbackTransport,
     api,
@@ -154,14 +126,10 @@ export function openTransports(options: TransportsOptions): Transports {
   };
 }
 
-function openClients({
-  settings,
-  hub,
-  audience,
-  quotas,
-  totals,
-  meter,
-}: TransportsOptions): Clients {
+function openClients(
+  { settings, totals, meter }: LoopBase,
+  { hub, audience, quotas }: TransportsParts,
+): Clients {
   const { connections, slowConsumers, turns } = audience;
   return new Clients({
     hub,
@@ -178,7 +146,7 @@ function openClients({
 
 /** Opens what hands requests to push over; `undefined` if push has a port of its own. */
 function openPushGate(
-  { config, settings, links, memory, toBackground }: TransportsOptions,
+  { config, settings, links, memory, toBackground }: LoopBase,
   shared: Pick<PushGateOptions, 'addresses' | 'unread'>,
 ): { readonly gate: PushGate; readonly bodies: BodyIntake } | undefined {
   if (!sharesPort(config)) return undefined;
@@ -211,7 +179,8 @@ interface Served {
 }
 
 function openListeners(
-  { settings, memory, hub, links, audience, meter }: TransportsOptions,
+  { settings, memory, links, meter }: LoopBase,
+  { hub, audience }: TransportsParts,
   served: Served,
 ): Listeners {
   return new Listeners({

@@ -1,31 +1,24 @@
 import { addressKey } from '../../../runtime/ip-address.ts';
-import type { Log } from '../../../runtime/ports.ts';
-import type { SocketMarks, SocketPlace } from '../../../runtime/shared-memory/socket-marks.ts';
+import type { SocketPlace } from '../../../runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { ClientConnections } from '../../../transports/clients/connections.ts';
 import type { SlowConsumers } from '../../../transports/clients/frames/slow-consumers.ts';
 import { WebSocketConnection } from '../../../transports/websocket/websocket-connection.ts';
-import type { MemoryPlan } from '../../memory/shares.ts';
-import { countOpenFiles, type OpenFiles } from '../../open-files.ts';
+import { countOpenFiles } from '../../open-files.ts';
 import { type ConnectedSocket, openKernelSockets } from '../../sockets/kernel-sockets.ts';
 import { openSocketBytes } from '../../sockets/socket-bytes.ts';
 import { UnreadSockets } from '../../sockets/unread-sockets.ts';
-
-export interface UnreadSocketsParts {
-  readonly memory: MemoryPlan;
-  readonly openFiles: OpenFiles | undefined;
-  readonly connections: ClientConnections;
-  readonly slowConsumers: SlowConsumers;
-  readonly socketsInUse: SocketMarks;
-  readonly log: Log;
-}
+import type { LoopBase } from '../loop-base.ts';
 
 /**
  * Opens what bounds the memory that the kernel holds for clients that do not read. WebSockets of this loop are shared out by app,
  * all other connections of the process by address.
  */
-export function openUnreadSockets(parts: UnreadSocketsParts): UnreadSockets | undefined {
-  const { memory, openFiles, connections, slowConsumers, socketsInUse, log } = parts;
+export function openUnreadSockets(
+  { memory, openFiles, socketsInUse, log }: LoopBase,
+  connections: ClientConnections,
+  slowConsumers: SlowConsumers,
+): UnreadSockets | undefined {
   const heldBytes = memory.isPlenty ? undefined : openSocketBytes();
   const sockets = heldBytes && openKernelSockets();
   if (sockets === undefined || heldBytes === undefined || openFiles === undefined) return undefined;

@@ -6,35 +6,25 @@ import { LocalChannels } from '../../../channels/subscribing/local-channels.ts';
 import { MemberSessions } from '../../../channels/subscribing/member-sessions.ts';
 import type { Usage } from '../../../channels/usage/usage.ts';
 import { UserSessions } from '../../../channels/users/user-sessions.ts';
-import type { TableMeter } from '../../../observability/meter.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
-import type { RateLimitedLog } from '../../../runtime/logging/rate-limited-log.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
 import type { Clients } from '../../../transports/clients/clients.ts';
 import { ClientConnection } from '../../../transports/clients/connection.ts';
-import type { OpenTotals } from '../../link/loop-totals.ts';
-import type { LoopSettings } from '../limits.ts';
-import type { LoopOptions } from '../loop-options.ts';
+import type { LoopBase } from '../loop-base.ts';
 import type { Relays } from '../relays.ts';
 import { type LoopEngine, openEngine } from './engine.ts';
 import { LiveLoop } from './live-loop.ts';
 import type { ClusterLinks } from './quotas.ts';
 
-export interface CoreOptions
-  extends Pick<LoopOptions, 'links' | 'timers' | 'log' | 'toBackground' | 'memory'> {
-  readonly settings: LoopSettings;
+export interface CoreParts {
   readonly cluster: ClusterLinks | undefined;
   readonly apps: MemoryAppDirectory;
   readonly usage: Usage;
   readonly relays: Relays;
   readonly audience: Audience;
   readonly turns: Turns | undefined;
-  /** The counts of all loops of this process, if there are several. */
-  readonly totals: OpenTotals | undefined;
-  readonly rateLimitedLog: RateLimitedLog;
-  readonly meter: TableMeter;
   /** The clients of this loop. They are opened later, because they need the hub. */
   readonly clients: () => Clients;
 }
@@ -50,20 +40,21 @@ export interface Core {
 type Local = Pick<Hub, 'channels' | 'sessions' | 'members' | 'webhooks'>;
 
 /** Opens the core. */
-export function openCore(options: CoreOptions): Core {
-  const { settings, totals, timers, usage, relays } = options;
+export function openCore(base: LoopBase, parts: CoreParts): Core {
+  const { settings, totals, timers } = base;
+  const { usage, relays } = parts;
   const local: Local = {
     channels: new LocalChannels(settings.maxSubscriptions, totals?.subscriptions),
     sessions: new UserSessions(),
     members: new MemberSessions(),
     webhooks: new WebhookEvents({ clock: timers, usage, sink: relays.webhooks }),
   };
-  const live = openLive(options, local);
-  const engine = openEngineOf(options, { local, live });
-  return { hub: hubOf(options, { local, live, engine }), engine, live };
+  const live = openLive(base, parts, local);
+  const engine = openEngineOf(base, parts, { local, live });
+  return { hub: hubOf(base, parts, { local, live, engine }), engine, live };
 }
 
-function openLive({ clients, links, cluster }: CoreOptions, local: Local): LiveLoop {
+function openLive({ links }: LoopBase, { clients, cluster }: CoreParts, local: Local): LiveLoop {
   return new LiveLoop({
     sessions: local.sessions,
     members: local.members,
@@ -77,11 +68,11 @@ function openLive({ clients, links, cluster }: CoreOptions, local: Local): LiveL
 }
 
 function openEngineOf(
-  options: CoreOptions,
+  { links, settings, memory, timers, log, meter, toBackground }: LoopBase,
+  { cluster, apps, audience, usage, clients }: CoreParts,
   { local, live }: { readonly local: Local; readonly live: LiveLoop },
 ): LoopEngine {
-  const { links, cluster, apps, timers, log, meter, audience, usage, clients } = options;
-  const { shares } = options.memory;
+  const { shares } = memory;
   return openEngine({
     links,
     cluster,
@@ -92,12 +83,12 @@ function openEngineOf(
     meter,
     webhooks: local.webhooks,
     broadcaster: { audience, usage, asked: live.asked },
-    historyBytes: options.settings.historyBytes,
+    historyBytes: settings.historyBytes,
     remembered: { items: shares.rememberedItems, cachedCharacters: shares.cachedCharacters },
     terminate: (app, userId) => clients().terminate(app, userId),
     allApps: () => apps.all(),
     eventsLost: (lost) => clients().lostEvents.close(lost),
-    onState: (away) => options.toBackground({ type: 'engine', away }),
+    onState: (away) => toBackground({ type: 'engine', away }),
   });
 }
 
@@ -117,11 +108,10 @@ export function restoreHistories(
 }
 
 function hubOf(
-  options: CoreOptions,
+  { settings, timers, log, rateLimitedLog, meter }: LoopBase,
+  { audience, turns, usage, relays, clients }: CoreParts,
   parts: { readonly local: Local; readonly live: LiveLoop; readonly engine: LoopEngine },
 ): Hub {
-  const { settings, audience, timers, log, rateLimitedLog, meter, usage, relays, clients } =
-    options;
   return {
     ...parts.local,
     audience,
@@ -139,6 +129,6 @@ function hubOf(
     historySendBytes: settings.sendBufferBytes / 2,
     subscriptionErrors: settings.subscriptionErrors,
     asked: parts.live.asked,
-    turns: options.turns,
+    turns,
   };
 }

@@ -7,8 +7,7 @@ import { LoopBus } from '../../../engines/redis/loop-bus.ts';
 import { ClusterQuotas } from '../../../engines/redis/quotas/cluster-quotas.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { ClientConnections } from '../../../transports/clients/connections.ts';
-import type { OpenTotals } from '../../link/loop-totals.ts';
-import type { LoopOptions } from '../loop-options.ts';
+import type { LoopBase } from '../loop-base.ts';
 import { QuotaExchange } from './quota-exchange.ts';
 
 /** What a loop shares with the loops of all servers over Redis. */
@@ -22,13 +21,6 @@ export interface ClusterLinks {
   readonly quotas: ClusterQuotas;
 }
 
-export interface QuotasOptions
-  extends Pick<LoopOptions, 'config' | 'redisTls' | 'links' | 'serverName' | 'toBackground'> {
-  readonly connections: ClientConnections;
-  /** The counts of all loops of this process, if there are several. */
-  readonly totals: OpenTotals | undefined;
-}
-
 /** How the quotas of apps are counted: by this loop alone, by all loops of this process, or by all servers. */
 export interface Quotas {
   /** Only with an engine on Redis. */
@@ -39,9 +31,9 @@ export interface Quotas {
   readonly connections: ConnectionQuota;
 }
 
-export function openQuotas(options: QuotasOptions): Quotas {
-  const { links, totals } = options;
-  const cluster = linkCluster(options);
+export function openQuotas(base: LoopBase, open: ClientConnections): Quotas {
+  const { links, totals } = base;
+  const cluster = linkCluster(base, open);
   if (cluster !== undefined) {
     const { quotas } = cluster;
     return { cluster, exchange: undefined, usage: quotas.usage, connections: quotas };
@@ -51,14 +43,10 @@ export function openQuotas(options: QuotasOptions): Quotas {
   return { cluster, exchange, usage: exchange?.usage, connections };
 }
 
-function linkCluster({
-  config,
-  redisTls,
-  links,
-  serverName,
-  connections,
-  toBackground,
-}: QuotasOptions): ClusterLinks | undefined {
+function linkCluster(
+  { config, redisTls, links, serverName, toBackground }: LoopBase,
+  connections: ClientConnections,
+): ClusterLinks | undefined {
   const { engine: settings } = config;
   if (settings.type !== 'redis') return undefined;
   const isFirst = links.index === 0;
