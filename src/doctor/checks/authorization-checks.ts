@@ -58,7 +58,7 @@ export async function checkAuthorization(
 }
 
 /** What an answer to the request for an authorisation would do to a client. */
-function judgeAuthorization(answer: HttpAnswer, asked: AuthorizationAsked): Finding {
+export function judgeAuthorization(answer: HttpAnswer, asked: AuthorizationAsked): Finding {
   if (answer.status !== 200) return explainStatus(answer, asked);
   const said = describeAnswer(answer);
   if (isHtml(answer)) {

@@ -42,7 +42,8 @@ export function named(name: string, channel: string): (message: ServerMessage) =
   return (message) => message.event === name && message.channel === channel;
 }
 
-function judgeLatency(latencyMs: number): Finding {
+/** Judges how long an event took. */
+export function judgeLatency(latencyMs: number): Finding {
   return latencyMs <= SLOW_MS
     ? ok(`received ${latencyMs} ms after it was sent`)
     : warning(
@@ -71,7 +72,7 @@ export async function checkData(
 }
 
 /** Compares what arrived with what was sent. */
-function judgeData(sent: string, arrived: unknown): Finding {
+export function judgeData(sent: string, arrived: unknown): Finding {
   if (arrived === sent)
     return ok(`${Buffer.byteLength(sent)} bytes with letters of many kinds arrive as sent`);
   if (typeof arrived !== 'string') {

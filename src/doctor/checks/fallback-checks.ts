@@ -105,7 +105,10 @@ export async function checkFallback(subject: FallbackSubject): Promise<Examined>
 }
 
 /** Judges sessions that have been silent for a while. */
-export function judgeSilence(sessions: readonly FallbackSession[], idleMs: number): Finding {
+export function judgeSilence(
+  sessions: readonly Pick<FallbackSession, 'ending'>[],
+  idleMs: number,
+): Finding {
   if (sessions.every(({ ending }) => ending === undefined)) {
     return ok(`requests stay open for ${idleMs / 1000} s of silence`);
   }
@@ -115,10 +118,11 @@ export function judgeSilence(sessions: readonly FallbackSession[], idleMs: numbe
   );
 }
 
-function judgeArrival(
+/** Judges how long a session took to open, and something to arrive on it. */
+export function judgeArrival(
   { what, ms }: { what: string; ms: number },
   openedMs: number,
-  { transport, answeredBy }: FallbackSubject,
+  { transport, answeredBy }: Pick<FallbackSubject, 'transport' | 'answeredBy'>,
 ): Finding {
   const times = `opens after ${Math.round(openedMs)} ms, and ${what} arrives after ${Math.round(ms)} ms`;
   return ms <= SLOW_MS && openedMs <= SLOW_MS

@@ -1,6 +1,6 @@
 import { expect, it } from 'bun:test';
 import { answer } from '../answer.fixture.ts';
-import { judgeRedirect, judgeReuse } from './http-checks.ts';
+import { judgeAnswer, judgeRedirect, judgeReuse } from './http-checks.ts';
 
 it('judges a redirect by its target, and only if it names one', () => {
   const location = 'https://example.com/';
@@ -20,4 +20,16 @@ it('warns if a connection takes one request only, with the setting of the proxy'
     advice: expect.stringContaining('keepalive_timeout'),
   });
   expect(judgeReuse(answer(401), nothing).detail).not.toContain('Connection: close');
+});
+
+it.each([
+  ['ok', 'answers 401', answer(401, 'no')],
+  [
+    'warning',
+    'a web page answers',
+    answer(200, '<title>Shop</title>', { 'content-type': 'text/html' }),
+  ],
+  ['failed', '502', answer(502, '', { server: 'nginx' })],
+])('judges the first answer of the HTTP API: %s', (result, detail, given) => {
+  expect(judgeAnswer(given)).toMatchObject({ result, detail: expect.stringContaining(detail) });
 });

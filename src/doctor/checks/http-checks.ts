@@ -50,7 +50,8 @@ export function judgeRedirect(answer: HttpAnswer): Finding {
   return (isRedirect(answer) ? explainGateway(answer) : undefined) ?? ok('none');
 }
 
-function judgeAnswer(answer: HttpAnswer): Finding {
+/** Judges the first answer, unless it is a redirect. */
+export function judgeAnswer(answer: HttpAnswer): Finding {
   const gateway = explainGateway(answer);
   if (gateway !== undefined) return gateway;
   if (isHtml(answer)) {

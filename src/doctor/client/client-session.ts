@@ -101,7 +101,8 @@ export async function awaitGreeting(
   }
 }
 
-function judgeGreeting(
+/** Judges the first message of a connection, which must be the greeting. Source: Channels protocol, §1.2. */
+export function judgeGreeting(
   message: ServerMessage,
   endpoint: Destination['endpoint'],
   afterMs: number,
