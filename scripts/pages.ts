@@ -1,4 +1,4 @@
-import { openApi } from '../src/admin/openapi.ts';
+import { openApi } from '../src/admin/description/openapi.ts';
 import { operations } from '../src/admin/operations.ts';
 import { printSettings } from '../src/config/settings-table.ts';
 import { printMetricsPage } from '../src/observability/meter.ts';
@@ -6,6 +6,7 @@ import { printChartPage } from './chart-page.ts';
 import { printCommands } from './cli-page.ts';
 import { printDashboardTypes } from './dashboard-types.ts';
 import { printErrors } from './errors-page.ts';
+import { printJson } from './print-json.ts';
 import { printTestedWith } from './tested-with-page.ts';
 
 /** The pages that are printed from code, by path under `docs/`. */
@@ -17,5 +18,5 @@ export const pages: Readonly<Record<string, () => string>> = {
   'use/tested-with.md': printTestedWith,
   '../src/dashboard/api/answers.ts': () => printDashboardTypes(openApi(operations)),
   '../packaging/helm/fanfare/README.md': printChartPage,
-  'reference/openapi.json': () => `${JSON.stringify(openApi(operations), undefined, 2)}\n`,
+  'reference/openapi.json': () => printJson(openApi(operations)),
 };

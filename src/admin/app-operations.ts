@@ -67,7 +67,7 @@ export const appOperations: readonly Operation[] = [
       showApp(await apps.get(path('id')), query.secrets === 'true'),
   }),
   operation({
-    ...onTenant(changedTenant(shownApp)),
+    ...onTenant(changedTenant(shownApp).meta({ id: 'ChangedApp' })),
     id: 'changeApp',
     role: 'admin',
     method: 'PATCH',

@@ -16,15 +16,19 @@ export const appChange = settings
   .extend(named)
   .describe(
     'What to change. `limits` are merged with the present ones. `webhooks` replace the present ones; a `url` that is sent back as it was shown stays the same.',
-  );
+  )
+  .meta({ id: 'AppChanges' });
 
 /** The body that creates an app. */
 export const newApp = settings
   .extend({ ...named, id: id.optional(), keys: keys.optional() })
-  .describe('All fields are optional. Without an id or a key, the server makes them.');
+  .describe('All fields are optional. Without an id or a key, the server makes them.')
+  .meta({ id: 'NewApp' });
 
 /** A key. `secret` is shown only on request. */
-const shownKey = z.strictObject({ key: z.string(), secret: z.string().optional() });
+const shownKey = z
+  .strictObject({ key: z.string(), secret: z.string().optional() })
+  .meta({ id: 'AppKey' });
 
 /** An app with all of its settings. */
 export const shownApp = appSettings
@@ -32,12 +36,17 @@ export const shownApp = appSettings
     source: tenantSource('app'),
     keys: z.array(shownKey).describe('The oldest first. It signs webhooks.'),
     webhooks: z.array(
-      webhooks.unwrap().element.extend({ url: shownWebhookUrl, events: z.array(z.string()) }),
+      webhooks
+        .unwrap()
+        .element.extend({ url: shownWebhookUrl, events: z.array(z.string()) })
+        .meta({ id: 'AppWebhook' }),
     ),
   })
-  .describe('One app with all of its settings, defaults included.');
+  .describe('One app with all of its settings, defaults included.')
+  .meta({ id: 'App' });
 
-export const shownPair = z.strictObject({ key: z.string(), secret: z.string() });
+/** A key with its secret. */
+export const shownPair = keys.element;
 
 /** Shows an app, with its secrets only on request. */
 export function showApp({ tenant: app, source }: KeptTenant<App>, withSecrets: boolean) {

@@ -9,7 +9,7 @@ const count = z.int().min(0);
 /** The operations that show current activity and past usage. */
 export const liveOperations: readonly Operation[] = [
   operation({
-    id: 'live',
+    id: 'getLive',
     role: 'viewer',
     restricted: 'filtered',
     method: 'GET',
@@ -18,22 +18,26 @@ export const liveOperations: readonly Operation[] = [
       'Show the current activity of each app on all servers, and the connections of each server.',
     answer: z.strictObject({
       apps: z.array(
-        z.strictObject({
-          id: z.string(),
-          connections: count,
-          channels: count.describe('Occupied channels.'),
-          messagesToday: count.describe('Messages of today, UTC.'),
-          clientMessagesToday: count.describe('Messages of today that clients caused.'),
-        }),
+        z
+          .strictObject({
+            id: z.string(),
+            connections: count,
+            channels: count.describe('Occupied channels.'),
+            messagesToday: count.describe('Messages of today, UTC.'),
+            clientMessagesToday: count.describe('Messages of today that clients caused.'),
+          })
+          .meta({ id: 'AppActivity' }),
       ),
       servers: z.array(
-        z.strictObject({
-          name: z.string().describe('Host and port of the server.'),
-          connections: count,
-          apps: z
-            .array(z.strictObject({ id: z.string(), connections: count }))
-            .describe('The apps that have connections to the server.'),
-        }),
+        z
+          .strictObject({
+            name: z.string().describe('Host and port of the server.'),
+            connections: count,
+            apps: z
+              .array(z.strictObject({ id: z.string(), connections: count }))
+              .describe('The apps that have connections to the server.'),
+          })
+          .meta({ id: 'ServerActivity' }),
       ),
     }),
     act: async ({ live }, { rights }) => {
@@ -75,11 +79,13 @@ export const liveOperations: readonly Operation[] = [
     }),
     answer: z.strictObject({
       channels: z.array(
-        z.strictObject({
-          name: z.string(),
-          subscriptions: count.describe('Connections that are subscribed.'),
-          users: count.describe('Users of a presence channel; 0 for others.'),
-        }),
+        z
+          .strictObject({
+            name: z.string(),
+            subscriptions: count.describe('Connections that are subscribed.'),
+            users: count.describe('Users of a presence channel; 0 for others.'),
+          })
+          .meta({ id: 'Channel' }),
       ),
       more: z
         .boolean()
@@ -130,25 +136,27 @@ export const liveOperations: readonly Operation[] = [
     }),
     answer: z.strictObject({
       usage: z.array(
-        z.strictObject({
-          day: z.iso.date().describe('Starts at midnight UTC.'),
-          hour: z.int().min(0).max(23).optional().describe('Of the day, UTC. Only by hour.'),
-          messages: count,
-          clientMessages: count.describe(
-            'Messages that clients caused. They do not count against the quota.',
-          ),
-          connections: z
-            .strictObject({
-              most: count,
-              fewest: count,
-              average: z.number().min(0),
-            })
-            .nullable()
-            .optional()
-            .describe(
-              'Counted each 10 s on all servers; null if that was not possible. Only by hour.',
+        z
+          .strictObject({
+            day: z.iso.date().describe('Starts at midnight UTC.'),
+            hour: z.int().min(0).max(23).optional().describe('Of the day, UTC. Only by hour.'),
+            messages: count,
+            clientMessages: count.describe(
+              'Messages that clients caused. They do not count against the quota.',
             ),
-        }),
+            connections: z
+              .strictObject({
+                most: count,
+                fewest: count,
+                average: z.number().min(0),
+              })
+              .nullable()
+              .optional()
+              .describe(
+                'Counted each 10 s on all servers; null if that was not possible. Only by hour.',
+              ),
+          })
+          .meta({ id: 'Usage' }),
       ),
     }),
     refusals: ['not-found', 'conflict'],

@@ -10,6 +10,9 @@ import type { Caller, Rights, Role } from './rights.ts';
 /** The prefix of every operation's path. */
 export const API_PATH = '/api/v1';
 
+/** The type of an answer that is a stream of server-sent events. */
+export const EVENT_STREAM = 'text/event-stream';
+
 /** The session of the browser that calls. */
 export interface BrowserSession {
   /** Begins a session, or returns why not. */
@@ -53,8 +56,8 @@ interface Terms<Query extends z.ZodObject, Body extends z.ZodType, Answer extend
    * automatically. `filtered`: the operation filters by caller. Without this field, such callers are refused.
    */
   readonly restricted?: 'filtered';
-  /** The type of an answer that is a stream of bytes. Without it, the answer is JSON. */
-  readonly contentType?: 'text/event-stream';
+  /** The data of each server-sent event of an answer that is a stream, by its name. Without it, the answer is JSON. */
+  readonly events?: Readonly<Record<string, z.ZodType>>;
   readonly query: Query;
   readonly body: Body;
   readonly status: 200 | 201 | 202;

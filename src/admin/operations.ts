@@ -52,7 +52,7 @@ export const operations: readonly Operation[] = [
   ...sessionOperations,
   ...auditOperations,
   operation({
-    id: 'describe',
+    id: 'getDescription',
     role: 'viewer',
     restricted: 'filtered',
     method: 'GET',

@@ -42,11 +42,13 @@ export function changedTenant<Shown extends z.ZodObject>(shown: Shown) {
   return shown.extend({
     changes: z
       .array(
-        z.strictObject({
-          setting: z.string().describe('For example `limits.connections`.'),
-          before: z.unknown().optional(),
-          after: z.unknown().optional(),
-        }),
+        z
+          .strictObject({
+            setting: z.string().describe('For example `limits.connections`.'),
+            before: z.unknown().optional(),
+            after: z.unknown().optional(),
+          })
+          .meta({ id: 'SettingChange' }),
       )
       .optional()
       .describe(

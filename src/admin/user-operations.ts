@@ -40,38 +40,42 @@ export const userOperations: readonly Operation[] = [
         .describe('Also show connections that are this member of a presence channel of the app.'),
       instance: ownerId.describe('A push instance in which the user has devices.'),
     }),
-    answer: z.strictObject({
-      user: z.string(),
-      app: z
-        .strictObject({
-          id: z.string(),
-          servers,
-          connections: z
-            .array(
-              shownConnection.extend({
-                channelNames: z.array(z.string()).describe('The first 1,000.'),
-              }),
-            )
-            .describe(`Connections of the user. Up to ${CONNECTIONS_SHOWN}.`),
-          moreConnections: z.boolean(),
-        })
-        .nullable()
-        .describe('null: no app was named.'),
-      push: z
-        .strictObject({
-          id: z.string(),
-          devices: z.array(shownDevice).describe(`Up to ${DEVICES_SHOWN}, the oldest first.`),
-          moreDevices: z.boolean(),
-          publishes: z
-            .array(shownLastPublish)
-            .describe(
-              `The newest publishes for the ${DEVICES_EXPLAINED} devices that were seen last.`,
-            ),
-          looked: z.int().min(0).describe('How many publishes of the instance were looked at.'),
-        })
-        .nullable()
-        .describe('null: no instance was named.'),
-    }),
+    answer: z
+      .strictObject({
+        user: z.string(),
+        app: z
+          .strictObject({
+            id: z.string(),
+            servers,
+            connections: z
+              .array(
+                shownConnection
+                  .extend({
+                    channelNames: z.array(z.string()).describe('The first 1,000.'),
+                  })
+                  .meta({ id: 'UserConnection' }),
+              )
+              .describe(`Connections of the user. Up to ${CONNECTIONS_SHOWN}.`),
+            moreConnections: z.boolean(),
+          })
+          .nullable()
+          .describe('null: no app was named.'),
+        push: z
+          .strictObject({
+            id: z.string(),
+            devices: z.array(shownDevice).describe(`Up to ${DEVICES_SHOWN}, the oldest first.`),
+            moreDevices: z.boolean(),
+            publishes: z
+              .array(shownLastPublish)
+              .describe(
+                `The newest publishes for the ${DEVICES_EXPLAINED} devices that were seen last.`,
+              ),
+            looked: z.int().min(0).describe('How many publishes of the instance were looked at.'),
+          })
+          .nullable()
+          .describe('null: no instance was named.'),
+      })
+      .meta({ id: 'User' }),
     refusals: ['not-found', 'conflict'],
     act: async (admin, { path, query: { app, channel, instance }, rights }) => {
       const read = readUserId(path('user'));

@@ -33,33 +33,35 @@ export const webhookEndpointOperations: readonly Operation[] = [
     answer: z.strictObject({
       servers,
       endpoints: z.array(
-        z.strictObject({
-          kind: webhookKind,
-          app: z.string().nullable(),
-          instance: z.string().nullable(),
-          url: z.string().describe(REDACTED),
-          delivered: count.describe('Attempts that were answered with 2xx.'),
-          failed: count.describe('Attempts that were not.'),
-          lastAtMs: time,
-          lastOutcome: attemptOutcome,
-          lastStatus: z
-            .int()
-            .nullable()
-            .describe('The HTTP status; null if there was no response.'),
-          lastDeliveredAtMs: time.nullable(),
-          failingSinceMs: time.nullable().describe('null if the last attempt was delivered.'),
-          durations: z
-            .array(
-              z.strictObject({
-                upToMs: z.int().nullable().describe('null: longer than all others.'),
-                attempts: count,
-              }),
-            )
-            .describe('How long attempts took.'),
-          waiting: count.describe('Requests that wait for it.'),
-          oldestWaitingAtMs: time.nullable(),
-          servers: z.array(z.string()).describe('The servers that have tried it.'),
-        }),
+        z
+          .strictObject({
+            kind: webhookKind,
+            app: z.string().nullable(),
+            instance: z.string().nullable(),
+            url: z.string().describe(REDACTED),
+            delivered: count.describe('Attempts that were answered with 2xx.'),
+            failed: count.describe('Attempts that were not.'),
+            lastAtMs: time,
+            lastOutcome: attemptOutcome,
+            lastStatus: z
+              .int()
+              .nullable()
+              .describe('The HTTP status; null if there was no response.'),
+            lastDeliveredAtMs: time.nullable(),
+            failingSinceMs: time.nullable().describe('null if the last attempt was delivered.'),
+            durations: z
+              .array(
+                z.strictObject({
+                  upToMs: z.int().nullable().describe('null: longer than all others.'),
+                  attempts: count,
+                }),
+              )
+              .describe('How long attempts took.'),
+            waiting: count.describe('Requests that wait for it.'),
+            oldestWaitingAtMs: time.nullable(),
+            servers: z.array(z.string()).describe('The servers that have tried it.'),
+          })
+          .meta({ id: 'WebhookEndpoint' }),
       ),
     }),
     act: async ({ webhooks }, { query: { app, instance }, rights }) => {

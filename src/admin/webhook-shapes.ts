@@ -11,65 +11,71 @@ import { type Rights, seesApp, seesInstance } from './rights.ts';
 
 const time = z.iso.datetime();
 
-export const webhookState = z.enum(['waiting', 'delivered', 'failed']);
+export const webhookState = z.enum(['waiting', 'delivered', 'failed']).meta({ id: 'WebhookState' });
 
 export const webhookKind = z
   .enum(['channels', 'push', 'publish'])
   .describe(
     'channels: events of an app; push: events of an instance; publish: for the `webhookUrl` of a publish.',
-  );
+  )
+  .meta({ id: 'WebhookKind' });
 
 /** One request of the outbox, as it is listed. */
-export const shownWebhook = z.strictObject({
-  id: z.string().describe('Ids sort by the time of creation.'),
-  kind: webhookKind,
-  app: z.string().nullable().describe('The app whose events it carries; null otherwise.'),
-  instance: z.string().nullable().describe('The instance whose events it carries; null otherwise.'),
-  state: webhookState,
-  reason: z.string().describe('Why it is in this state; empty while it waits.'),
-  url: z.string().describe('User, password, fragment and query values are shown as ***.'),
-  events: z
-    .string()
-    .describe(
-      'The names of its events, each once, as in `channel_occupied, member_added ×3`; STARTED or FINISHED if it is of the kind publish. Empty: stored by an older release.',
-    ),
-  attempts: z.int().min(0),
-  bodyBytes: z.int().min(0),
-  createdAt: time,
-  nextAttemptAt: time
-    .nullable()
-    .describe(
-      'null unless it waits. Also null for the request that reports the end of a publish, until the one that reports its start has finished.',
-    ),
-  finishedAt: time.nullable().describe('null while it waits.'),
-});
+export const shownWebhook = z
+  .strictObject({
+    id: z.string().describe('Ids sort by the time of creation.'),
+    kind: webhookKind,
+    app: z.string().nullable().describe('The app whose events it carries; null otherwise.'),
+    instance: z
+      .string()
+      .nullable()
+      .describe('The instance whose events it carries; null otherwise.'),
+    state: webhookState,
+    reason: z.string().describe('Why it is in this state; empty while it waits.'),
+    url: z.string().describe('User, password, fragment and query values are shown as ***.'),
+    events: z
+      .string()
+      .describe(
+        'The names of its events, each once, as in `channel_occupied, member_added ×3`; STARTED or FINISHED if it is of the kind publish. Empty: stored by an older release.',
+      ),
+    attempts: z.int().min(0),
+    bodyBytes: z.int().min(0),
+    createdAt: time,
+    nextAttemptAt: time
+      .nullable()
+      .describe(
+        'null unless it waits. Also null for the request that reports the end of a publish, until the one that reports its start has finished.',
+      ),
+    finishedAt: time.nullable().describe('null while it waits.'),
+  })
+  .meta({ id: 'Webhook' });
 
-export const attemptOutcome = z.enum([
-  'delivered',
-  'refused',
-  'timeout',
-  'unreachable',
-  'not-allowed',
-]);
+export const attemptOutcome = z
+  .enum(['delivered', 'refused', 'timeout', 'unreachable', 'not-allowed'])
+  .meta({ id: 'WebhookOutcome' });
 
-export const shownWebhookDetails = shownWebhook.extend({
-  body: z.string().nullable().describe('null if payloads are hidden.'),
-  attemptLog: z.array(
-    z.strictObject({
-      number: z.int().min(1),
-      at: time,
-      durationMs: z.int().min(0),
-      outcome: attemptOutcome,
-      status: z.int().nullable().describe('The HTTP status; null if there was no response.'),
-      answer: z
-        .string()
-        .nullable()
-        .describe(
-          'The first bytes of the response, or why there was none; null if payloads are hidden.',
-        ),
-    }),
-  ),
-});
+export const shownWebhookDetails = shownWebhook
+  .extend({
+    body: z.string().nullable().describe('null if payloads are hidden.'),
+    attemptLog: z.array(
+      z
+        .strictObject({
+          number: z.int().min(1),
+          at: time,
+          durationMs: z.int().min(0),
+          outcome: attemptOutcome,
+          status: z.int().nullable().describe('The HTTP status; null if there was no response.'),
+          answer: z
+            .string()
+            .nullable()
+            .describe(
+              'The first bytes of the response, or why there was none; null if payloads are hidden.',
+            ),
+        })
+        .meta({ id: 'WebhookAttempt' }),
+    ),
+  })
+  .meta({ id: 'WebhookDetails' });
 
 export type ShownWebhook = DeepReadonly<z.output<typeof shownWebhook>>;
 export type ShownWebhookDetails = DeepReadonly<z.output<typeof shownWebhookDetails>>;

@@ -15,8 +15,10 @@ export function partsOf<Shape extends z.core.$ZodShape>(
     const { description } = field as z.ZodType;
     return [name, (description === undefined ? part : part.describe(description)).optional()];
   });
+  const { id } = z.globalRegistry.get(settings) ?? {};
+  const schema = z.strictObject(Object.fromEntries(parts));
   // The compiler cannot know that `fromEntries` keeps the names.
-  return z.strictObject(Object.fromEntries(parts)) as unknown as Parts<Shape>;
+  return (id === undefined ? schema : schema.meta({ id })) as unknown as Parts<Shape>;
 }
 
 function canBeLeftOut(

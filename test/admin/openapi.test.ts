@@ -24,13 +24,26 @@ interface Described {
   readonly security?: readonly object[];
   readonly parameters?: readonly { readonly name: string; readonly in: string }[];
   readonly requestBody?: object;
-  readonly responses: Readonly<Record<string, { content: Readonly<Record<string, object>> }>>;
+  readonly responses: Readonly<Record<string, Answered | Reference>>;
 }
+
+interface Answered {
+  readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>>;
+}
+
+interface Reference {
+  readonly $ref: string;
+}
+
+type JsonSchema = z.core.JSONSchema.JSONSchema;
 
 interface Description {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
-  readonly components: { readonly schemas: { readonly Error: z.core.JSONSchema.JSONSchema } };
+  readonly components: {
+    readonly responses: Readonly<Record<string, Answered>>;
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+  };
 }
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'TRACE'];
@@ -76,12 +89,12 @@ interface ValidCall {
 
 /** A valid call of each operation. */
 const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
-  health: async () => ({}),
-  readiness: async () => ({}),
-  metrics: async () => ({}),
-  server: async () => ({}),
-  conditions: async () => ({}),
-  figures: async () => ({}),
+  getHealth: async () => ({}),
+  getReadiness: async () => ({}),
+  getMetrics: async () => ({}),
+  getServer: async () => ({}),
+  listConditions: async () => ({}),
+  getFigures: async () => ({}),
   listNodes: async () => ({}),
   listLog: async () => ({}),
   watchLog: async () => ({}),
@@ -99,7 +112,7 @@ const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
   },
   disableApp: async () => ({ path: { id: (await makeApp(server)).id } }),
   enableApp: async () => ({ path: { id: app.id } }),
-  live: async () => ({}),
+  getLive: async () => ({}),
   listChannels: async () => ({ path: { id: app.id } }),
   sendEvent: async () => ({
     path: { id: app.id },
@@ -190,7 +203,7 @@ const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
   makeLogInLink: async () => ({}),
   getSession: async () => ({}),
   logOut: async () => ({}),
-  describe: async () => ({}),
+  getDescription: async () => ({}),
 };
 
 async function socketId(): Promise<string> {
@@ -231,18 +244,53 @@ const endless = ['watchLog'];
 const filled = (path: string, steps: Readonly<Record<string, string>>) =>
   path.replace(/\{(\w+)\}/g, (_, name) => steps[name] ?? 'missing');
 
+/** The references of a document or a part of it. */
+function referencesIn(part: object): readonly string[] {
+  return [...JSON.stringify(part).matchAll(/"\$ref":"([^"]+)"/g)].map(([, target = '']) => target);
+}
+
+/** The part of the description that a reference names. */
+function partAt(reference: string): unknown {
+  const steps = reference.replace(/^#\//, '').split('/');
+  return steps.reduce<unknown>((part, step) => Object(part)[step], description);
+}
+
+/** A JSON schema of the same, with its definitions in their place, that takes no field that it does not describe. */
+function strict<Schema extends object>(schema: Schema): Schema {
+  const text = JSON.stringify(schema).replaceAll('#/components/schemas/', '#/$defs/');
+  const close = (_: string, part: { type?: unknown; properties?: unknown } | null) =>
+    part?.type === 'object' && part.properties !== undefined
+      ? { additionalProperties: false, ...part }
+      : part;
+  return JSON.parse(text, close);
+}
+
+const $defs = strict(description.components.schemas);
+
 /** Checks an answer against the description for its status. */
 function expectDescribed(operation: Described, answer: AdminAnswer): void {
   const type = answer.headers.get('content-type')?.split(';')[0] ?? '';
-  const content = operation.responses[answer.status]?.content[type];
-  if (content === undefined) {
+  const given = operation.responses[answer.status] ?? { content: {} };
+  const { content } = '$ref' in given ? (partAt(given.$ref) as Answered) : given;
+  const described = content[type];
+  if (described === undefined) {
     throw new Error(`${operation.operationId} gave ${answer.status} ${type}: ${answer.text}`);
   }
-  const { schema } = content as { schema: z.core.JSONSchema.JSONSchema };
-  const isError = schema.$ref === '#/components/schemas/Error';
-  const shape = z.fromJSONSchema(isError ? description.components.schemas.Error : schema);
+  const shape = z.fromJSONSchema({ ...strict(described.schema), $defs });
   const value = type === 'application/json' ? answer.json : answer.text;
   expect(shape.safeParse(value)).toMatchObject({ success: true });
+}
+
+/** Every object with three or more fields in the description, without its own description. */
+function* objectsIn(
+  part: unknown,
+  place: string,
+): Generator<readonly [text: string, place: string]> {
+  if (typeof part !== 'object' || part === null) return;
+  if ('properties' in part && Object.keys(Object(part.properties)).length >= 3) {
+    yield [JSON.stringify({ ...part, description: undefined, default: undefined }), place];
+  }
+  for (const [name, inner] of Object.entries(part)) yield* objectsIn(inner, `${place}/${name}`);
 }
 
 describe('the OpenAPI description', () => {
@@ -252,9 +300,11 @@ describe('the OpenAPI description', () => {
     expect(json).toEqual(description);
   });
 
-  it('has unique names, and a parameter for each variable of a path', () => {
+  it('has unique names that begin with a verb, and a parameter for each variable of a path', () => {
     const ids = described.map(({ operation }) => operation.operationId);
     expect(ids.toSorted()).toEqual(Object.keys(successes).toSorted());
+    // Generated clients have a method for each, beside types with the names of schemas.
+    for (const id of ids) expect(id).toMatch(/^[a-z]+[A-Z]\w*$/);
     for (const { path, operation } of described) {
       const steps = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
@@ -268,10 +318,23 @@ describe('the OpenAPI description', () => {
     }
   });
 
-  it('has no dangling references', () => {
-    const references = [...JSON.stringify(description).matchAll(/"\$ref":"([^"]+)"/g)];
-    for (const [, target] of references) expect(target).toBe('#/components/schemas/Error');
-    expect(references.length).toBeGreaterThan(10);
+  it('defines what it refers to, and uses each name', () => {
+    const references = new Set(referencesIn(description));
+    for (const reference of references)
+      expect([reference, partAt(reference)]).toEqual([reference, expect.any(Object)]);
+    const { responses, schemas } = description.components;
+    const names = [
+      ...Object.keys(responses).map((name) => `#/components/responses/${name}`),
+      ...Object.keys(schemas).map((name) => `#/components/schemas/${name}`),
+    ];
+    expect(names.filter((name) => !references.has(name))).toEqual([]);
+    expect(names.length).toBeGreaterThan(50);
+  });
+
+  it('describes no object of three or more fields twice, because the second one has a name to refer to', () => {
+    const places = Map.groupBy(objectsIn(description, ''), ([text]) => text);
+    const repeated = [...places.values()].filter((found) => found.length > 1);
+    expect(repeated.map((found) => found.map(([, place]) => place))).toEqual([]);
   });
 
   it.each(

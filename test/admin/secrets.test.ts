@@ -217,7 +217,7 @@ function idsFor({ path }: Operation): readonly string[] {
 describe('no secret is', () => {
   it.each(
     operations
-      .filter(({ id, contentType }) => !NOT_ASKED.includes(id) && contentType === undefined)
+      .filter(({ id, events }) => !NOT_ASKED.includes(id) && events === undefined)
       .map((one) => [one.id, one] as const),
   )('in the answer of %s', async (id, operation) => {
     const { method, path } = operation;
@@ -266,7 +266,7 @@ describe('no secret is', () => {
   });
 
   it('in a stream', async () => {
-    for (const { path } of operations.filter(({ contentType }) => contentType !== undefined)) {
+    for (const { path } of operations.filter(({ events }) => events !== undefined)) {
       const ofLog = path.startsWith('/log');
       const id = path.startsWith('/apps') ? APP.id : INSTANCE.id;
       const target = `${filled(path, { id })}${ofLog ? '?after=0' : ''}`;

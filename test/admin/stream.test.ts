@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { streamEvents } from '../../src/admin/channels/stream-shapes.ts';
 import { admin } from '../../testing/clients/admin-api.ts';
 import { LiveStream } from '../../testing/clients/live-stream.ts';
@@ -30,8 +29,9 @@ const memberData = JSON.stringify({ user_id: 'ann', user_info: { name: 'Ann' } }
 /** Checks all that a stream has sent so far against the description of the API. */
 function expectDescribed({ events }: LiveStream): void {
   for (const [name, all] of events) {
-    const shape = z.fromJSONSchema(Object(streamEvents[name]));
-    for (const data of all) expect(shape.safeParse(data)).toMatchObject({ success: true });
+    for (const data of all) {
+      expect(streamEvents[name]?.safeParse(data)).toMatchObject({ success: true });
+    }
   }
 }
 

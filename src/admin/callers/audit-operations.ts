@@ -23,25 +23,27 @@ export const auditOperations: readonly Operation[] = [
     }),
     answer: z.strictObject({
       entries: z.array(
-        z.strictObject({
-          id: z.string(),
-          at: time.describe('When it was done first.'),
-          lastAt: time,
-          times: z.int().min(1),
-          user: z
-            .string()
-            .nullable()
-            .describe('The name that a proxy gave; null for a log-in with the password.'),
-          how: z.enum(['password', 'proxy']),
-          address: z.string().nullable().describe('null if personal data is hidden.'),
-          operation: z.string().describe('The `operationId`.'),
-          subject: z
-            .string()
-            .nullable()
-            .describe('The id of the app, instance or webhook that it was done to.'),
-          detail: z.string().describe('The names of what was changed.'),
-          status: z.int().describe('The status of the answer.'),
-        }),
+        z
+          .strictObject({
+            id: z.string(),
+            at: time.describe('When it was done first.'),
+            lastAt: time,
+            times: z.int().min(1),
+            user: z
+              .string()
+              .nullable()
+              .describe('The name that a proxy gave; null for a log-in with the password.'),
+            how: z.enum(['password', 'proxy']),
+            address: z.string().nullable().describe('null if personal data is hidden.'),
+            operation: z.string().describe('The `operationId`.'),
+            subject: z
+              .string()
+              .nullable()
+              .describe('The id of the app, instance or webhook that it was done to.'),
+            detail: z.string().describe('The names of what was changed.'),
+            status: z.int().describe('The status of the answer.'),
+          })
+          .meta({ id: 'AuditEntry' }),
       ),
       next: z.string().nullable().describe('For `before`, to continue the list; null at the end.'),
     }),

@@ -7,17 +7,19 @@ import { type Caller, noRole, type Rights, roles } from '../rights.ts';
 const every = z.literal('*');
 
 /** Who is logged in, and with which rights. */
-const shownSession = z.strictObject({
-  user: z
-    .string()
-    .nullable()
-    .describe('The name that a proxy gave; null for a log-in with the password.'),
-  role: z.enum(roles),
-  apps: z.union([every, z.array(z.string())]).describe('`*` stands for all.'),
-  instances: z.union([every, z.array(z.string())]).describe('`*` stands for all.'),
-  payloads: z.boolean().describe('Whether payloads and personal data are shown.'),
-  how: z.enum(['password', 'proxy']),
-});
+const shownSession = z
+  .strictObject({
+    user: z
+      .string()
+      .nullable()
+      .describe('The name that a proxy gave; null for a log-in with the password.'),
+    role: z.enum(roles).meta({ id: 'Role' }),
+    apps: z.union([every, z.array(z.string())]).describe('`*` stands for all.'),
+    instances: z.union([every, z.array(z.string())]).describe('`*` stands for all.'),
+    payloads: z.boolean().describe('Whether payloads and personal data are shown.'),
+    how: z.enum(['password', 'proxy']),
+  })
+  .meta({ id: 'Session' });
 
 type ShownSession = z.output<typeof shownSession>;
 

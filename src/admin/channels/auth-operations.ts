@@ -16,23 +16,27 @@ export const authOperations: readonly Operation[] = [
     role: 'support',
     summary:
       'Say whether the authorisation of a subscription is right, and if not, which part of it differs. Changes nothing.',
-    body: z.strictObject({
-      channel: text,
-      socketId: text,
-      auth: text.describe('What the backend has answered: KEY:SIGNATURE.'),
-      channelData: text.optional().describe('`channel_data` exactly as the client has sent it.'),
-    }),
-    answer: z.strictObject({
-      ok: z.boolean(),
-      text: z.string().describe('What is right or wrong.'),
-      expected: z.strictObject({
-        signed: z
-          .string()
-          .describe(
-            'The text to sign with the secret of the key. The response never contains the signature.',
-          ),
-      }),
-    }),
+    body: z
+      .strictObject({
+        channel: text,
+        socketId: text,
+        auth: text.describe('What the backend has answered: KEY:SIGNATURE.'),
+        channelData: text.optional().describe('`channel_data` exactly as the client has sent it.'),
+      })
+      .meta({ id: 'Authorisation' }),
+    answer: z
+      .strictObject({
+        ok: z.boolean(),
+        text: z.string().describe('What is right or wrong.'),
+        expected: z.strictObject({
+          signed: z
+            .string()
+            .describe(
+              'The text to sign with the secret of the key. The response never contains the signature.',
+            ),
+        }),
+      })
+      .meta({ id: 'CheckedAuthorisation' }),
     refusals: ['not-found', 'conflict'],
     act: async ({ apps }, { path, body }) => {
       const { tenant: app } = await apps.get(path('id'));

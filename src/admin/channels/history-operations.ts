@@ -25,39 +25,45 @@ export const historyOperations: readonly Operation[] = [
       before: eventId.optional().describe('Only events before this one.'),
       after: eventId.optional().describe('Only events after this one. Not together with `before`.'),
     }),
-    answer: z.strictObject({
-      name: z.string(),
-      rule: z
-        .strictObject({ seconds: count, events: count, bytes: count, replay: count })
-        .nullable()
-        .describe('The rule that fits the channel; null: it keeps no history.'),
-      events: z.array(
-        z.strictObject({
-          id: z.string(),
-          name: z.string(),
-          data: z
-            .string()
-            .nullable()
-            .describe('null for encrypted channels, and if payloads are hidden from the caller.'),
-          bytes: count.describe('The length of the data.'),
-          atMs: count.describe('When it was published. Milliseconds since 1970.'),
-          exceptSocketId: z.string().nullable().describe('The connection that did not get it.'),
-        }),
-      ),
-      lastId: z
-        .string()
-        .nullable()
-        .describe(
-          'The newest event, even if it is forgotten, or number 0 before the first one; null: the channel keeps none.',
+    answer: z
+      .strictObject({
+        name: z.string(),
+        rule: z
+          .strictObject({ seconds: count, events: count, bytes: count, replay: count })
+          .nullable()
+          .describe('The rule that fits the channel; null: it keeps no history.'),
+        events: z.array(
+          z
+            .strictObject({
+              id: z.string(),
+              name: z.string(),
+              data: z
+                .string()
+                .nullable()
+                .describe(
+                  'null for encrypted channels, and if payloads are hidden from the caller.',
+                ),
+              bytes: count.describe('The length of the data.'),
+              atMs: count.describe('When it was published. Milliseconds since 1970.'),
+              exceptSocketId: z.string().nullable().describe('The connection that did not get it.'),
+            })
+            .meta({ id: 'StoredEvent' }),
         ),
-      more: z.boolean().describe('Whether further events are kept in this direction.'),
-      complete: z
-        .boolean()
-        .nullable()
-        .describe(
-          'With `after`: whether nothing is missing after that event. If not, a client learns of a gap. Else null.',
-        ),
-    }),
+        lastId: z
+          .string()
+          .nullable()
+          .describe(
+            'The newest event, even if it is forgotten, or number 0 before the first one; null: the channel keeps none.',
+          ),
+        more: z.boolean().describe('Whether further events are kept in this direction.'),
+        complete: z
+          .boolean()
+          .nullable()
+          .describe(
+            'With `after`: whether nothing is missing after that event. If not, a client learns of a gap. Else null.',
+          ),
+      })
+      .meta({ id: 'ChannelHistory' }),
     refusals: ['not-found', 'conflict'],
     act: async ({ apps, inspect }, { path, query, rights }) => {
       const channel = channelIn(path('name'));

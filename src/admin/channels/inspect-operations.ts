@@ -19,21 +19,24 @@ const count = z.int().min(0);
 const time = count.describe('Milliseconds since 1970.');
 const HIDDEN = 'null if payloads are hidden from the caller.';
 
-export const shownConnection = z.strictObject({
-  socketId: z.string(),
-  user: z.string().nullable().describe('The user that it is signed in as.'),
-  address: z.string().nullable().describe(`The address of the client. ${HIDDEN}`),
-  transport: z.enum(['websocket', 'http']),
-  client: z
-    .strictObject({ name: z.string(), version: z.string(), protocol: z.string() })
-    .nullable()
-    .describe('What the client reports about itself; null if unknown.'),
-  openedAtMs: time,
-  heardAtMs: time.describe('When the client last sent anything. Milliseconds since 1970.'),
-  waitingBytes: count.describe('Bytes that the client has not taken yet.'),
-  channels: count.describe('Channels that it is subscribed to.'),
-  server,
-});
+export const shownConnection = z
+  .strictObject({
+    socketId: z.string(),
+    user: z.string().nullable().describe('The user that it is signed in as.'),
+    address: z.string().nullable().describe(`The address of the client. ${HIDDEN}`),
+    transport: z.enum(['websocket', 'http']),
+    client: z
+      .strictObject({ name: z.string(), version: z.string(), protocol: z.string() })
+      .meta({ id: 'ClientLibrary' })
+      .nullable()
+      .describe('What the client reports about itself; null if unknown.'),
+    openedAtMs: time,
+    heardAtMs: time.describe('When the client last sent anything. Milliseconds since 1970.'),
+    waitingBytes: count.describe('Bytes that the client has not taken yet.'),
+    channels: count.describe('Channels that it is subscribed to.'),
+    server,
+  })
+  .meta({ id: 'Connection' });
 
 /** The operations that show single channels and connections. */
 export const inspectOperations: readonly Operation[] = [
@@ -44,30 +47,35 @@ export const inspectOperations: readonly Operation[] = [
     role: 'support',
     summary:
       'Show one channel: its counts, up to 1,000 members, the remembered event of a cache channel, and up to 100 connections.',
-    answer: z.strictObject({
-      name: z.string(),
-      occupied: z.boolean(),
-      subscriptions: count.describe('Connections that are subscribed, on all servers.'),
-      users: count.describe('Users of a presence channel, on all servers; 0 for others.'),
-      members: z.array(
-        z.strictObject({
-          userId: z.string(),
-          userInfo: z.string().nullable().describe(`JSON text. ${HIDDEN}`),
-        }),
-      ),
-      cached: z
-        .strictObject({
-          name: z.string(),
-          data: z.string().nullable().describe(`null for encrypted channels, too. ${HIDDEN}`),
-          bytes: count.describe('The length of the data.'),
-          ageMs: count.describe('How long ago it was sent.'),
-        })
-        .nullable()
-        .describe('The last event of a cache channel, if it is remembered.'),
-      servers,
-      connections: z.array(shownConnection),
-      moreConnections: z.boolean().describe('Whether there may be more.'),
-    }),
+    answer: z
+      .strictObject({
+        name: z.string(),
+        occupied: z.boolean(),
+        subscriptions: count.describe('Connections that are subscribed, on all servers.'),
+        users: count.describe('Users of a presence channel, on all servers; 0 for others.'),
+        members: z.array(
+          z
+            .strictObject({
+              userId: z.string(),
+              userInfo: z.string().nullable().describe(`JSON text. ${HIDDEN}`),
+            })
+            .meta({ id: 'Member' }),
+        ),
+        cached: z
+          .strictObject({
+            name: z.string(),
+            data: z.string().nullable().describe(`null for encrypted channels, too. ${HIDDEN}`),
+            bytes: count.describe('The length of the data.'),
+            ageMs: count.describe('How long ago it was sent.'),
+          })
+          .meta({ id: 'CachedEvent' })
+          .nullable()
+          .describe('The last event of a cache channel, if it is remembered.'),
+        servers,
+        connections: z.array(shownConnection),
+        moreConnections: z.boolean().describe('Whether there may be more.'),
+      })
+      .meta({ id: 'ChannelDetails' }),
     refusals: ['not-found', 'conflict'],
     act: async ({ apps, inspect }, { path, rights }) => {
       const channel = channelIn(path('name'));
@@ -163,10 +171,12 @@ export const inspectOperations: readonly Operation[] = [
     path: '/apps/{id}/connections/{socket}',
     role: 'support',
     summary: 'Show one open connection, whichever server has it.',
-    answer: shownConnection.extend({
-      channelNames: z.array(z.string()).describe('The first 1,000.'),
-      watching: count.describe('Users on its watchlist.'),
-    }),
+    answer: shownConnection
+      .extend({
+        channelNames: z.array(z.string()).describe('The first 1,000.'),
+        watching: count.describe('Users on its watchlist.'),
+      })
+      .meta({ id: 'ConnectionDetails' }),
     refusals: ['not-found', 'conflict'],
     act: async ({ apps, inspect }, { path, rights }) => {
       const { tenant: app } = await apps.get(path('id'));

@@ -16,36 +16,38 @@ export const problemOperations: readonly Operation[] = [
     answer: z.strictObject({
       servers,
       problems: z.array(
-        z.strictObject({
-          source: z
-            .enum(['client', 'connection', 'backend'])
-            .describe(
-              'client: a message on an open connection; connection: one that was refused or closed; backend: a request to the HTTP API.',
-            ),
-          kind: z.string().describe('The rule that was broken, such as `client-events-off`.'),
-          text: z
-            .string()
-            .describe(
-              'The text that these problems have in common; … replaces the parts that differ.',
-            ),
-          advice: z.string(),
-          count: z.int().min(1),
-          firstAtMs: time,
-          lastAtMs: time,
-          server: z.string().describe('The server that saw the last one.'),
-          example: z
-            .strictObject({
-              text: z.string().describe('Without signatures, secrets and signed data.'),
-              socket: z.string().optional(),
-              user: z.string().optional(),
-              address: z
-                .string()
-                .optional()
-                .describe('Missing if payloads are hidden from the caller.'),
-              path: z.string().optional().describe('Of a request.'),
-            })
-            .describe('The last one.'),
-        }),
+        z
+          .strictObject({
+            source: z
+              .enum(['client', 'connection', 'backend'])
+              .describe(
+                'client: a message on an open connection; connection: one that was refused or closed; backend: a request to the HTTP API.',
+              ),
+            kind: z.string().describe('The rule that was broken, such as `client-events-off`.'),
+            text: z
+              .string()
+              .describe(
+                'The text that these problems have in common; … replaces the parts that differ.',
+              ),
+            advice: z.string(),
+            count: z.int().min(1),
+            firstAtMs: time,
+            lastAtMs: time,
+            server: z.string().describe('The server that saw the last one.'),
+            example: z
+              .strictObject({
+                text: z.string().describe('Without signatures, secrets and signed data.'),
+                socket: z.string().optional(),
+                user: z.string().optional(),
+                address: z
+                  .string()
+                  .optional()
+                  .describe('Missing if payloads are hidden from the caller.'),
+                path: z.string().optional().describe('Of a request.'),
+              })
+              .describe('The last one.'),
+          })
+          .meta({ id: 'Problem' }),
       ),
     }),
     refusals: ['not-found', 'conflict'],

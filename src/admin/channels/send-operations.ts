@@ -11,27 +11,33 @@ export const sendOperations: readonly Operation[] = [
     path: '/apps/{id}/events',
     summary:
       'Send an event to channels of an app, under the rules, limits and quota of `POST /apps/ID/events` of the HTTP API, without a signature.',
-    body: z.strictObject({
-      name: z.string().describe('The name of the event.'),
-      channels: z.array(z.string()),
-      data: z.string().describe('What clients get as `data`, mostly JSON.'),
-      socketId: z.string().optional().describe('The connection that must not get the event.'),
-    }),
+    body: z
+      .strictObject({
+        name: z.string().describe('The name of the event.'),
+        channels: z.array(z.string()),
+        data: z.string().describe('What clients get as `data`, mostly JSON.'),
+        socketId: z.string().optional().describe('The connection that must not get the event.'),
+      })
+      .meta({ id: 'NewEvent' }),
     answer: z.strictObject({
       channels: z.array(
-        z.strictObject({
-          name: z.string(),
-          receivers: z
-            .int()
-            .min(0)
-            .describe('Connections on all servers that were subscribed, also that of `socketId`.'),
-          near: z
-            .string()
-            .nullable()
-            .describe(
-              `The occupied channel that was most likely meant, if the channel had no subscribers and one with a similar name has. Searched among ${NEAR_AMONG_MAX} channels, for the first ${NEAR_FOR_MAX} channels without subscribers, and only while few other events wait for a search.`,
-            ),
-        }),
+        z
+          .strictObject({
+            name: z.string(),
+            receivers: z
+              .int()
+              .min(0)
+              .describe(
+                'Connections on all servers that were subscribed, also that of `socketId`.',
+              ),
+            near: z
+              .string()
+              .nullable()
+              .describe(
+                `The occupied channel that was most likely meant, if the channel had no subscribers and one with a similar name has. Searched among ${NEAR_AMONG_MAX} channels, for the first ${NEAR_FOR_MAX} channels without subscribers, and only while few other events wait for a search.`,
+              ),
+          })
+          .meta({ id: 'ReachedChannel' }),
       ),
     }),
     refusals: ['not-found', 'conflict', 'too-large', 'over-limit'],

@@ -7,10 +7,12 @@ export const server = z.string().describe('Host and port of the server that it i
 /** The servers that an answer is of. */
 export const servers = z
   .array(
-    z.strictObject({
-      name: z.string(),
-      away: z.boolean().describe('It did not answer within 1 s, so its part is missing.'),
-    }),
+    z
+      .strictObject({
+        name: z.string(),
+        away: z.boolean().describe('It did not answer within 1 s, so its part is missing.'),
+      })
+      .meta({ id: 'AskedServer' }),
   )
   .describe('The servers that were asked, this one first or in the order of their names.');
 

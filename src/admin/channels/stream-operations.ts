@@ -20,7 +20,7 @@ export const streamOperations: readonly Operation[] = [
     method: 'GET',
     path: '/apps/{id}/stream',
     role: 'viewer',
-    contentType: 'text/event-stream',
+    events: streamEvents,
     summary: `Show what happens in an app, on all servers, as server-sent events. At most ${RECORDS_PER_TICK} events of a server are shown in ${TICK_MS} ms, and half of them are kept for everything but \`api\` and \`client\`; what is left out is counted in \`skipped\`. A reader that is too slow gets the newest, and \`missed\` of the others. At most ${STREAMS_MAX} streams of a server and ${STREAMS_PER_APP_MAX} of one app or instance are open at the same time, the last of each for an admin of the whole server; beyond that, the user with the most streams loses one to a user with fewer. Each ends after ${STREAM_MS / 60_000} minutes, of a user of a proxy after ${STREAM_OF_PROXY_MS / 60_000}.`,
     query: z.strictObject({
       kinds: someOf(tapKinds),
@@ -32,9 +32,7 @@ export const streamOperations: readonly Operation[] = [
         'Show only events with this text in a name, a reason or the data that are shown, in any case.',
       ),
     }),
-    answer: z
-      .custom<ReadableStream<Uint8Array>>()
-      .meta({ type: 'string', 'x-events': streamEvents }),
+    answer: z.custom<ReadableStream<Uint8Array>>(),
     refusals: ['not-found', 'conflict', 'over-limit'],
     act: async ({ apps, watch }, { path, query, rights, caller, signal }) => {
       const { tenant: app } = await apps.get(path('id'));

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { tapKinds } from '../../channels/watching/tap.ts';
-import { eventsOf } from '../event-shapes.ts';
 
 const count = z.int().min(0);
 const optional = (description: string) => z.string().optional().describe(description);
@@ -21,40 +20,42 @@ export const missed = count.describe(
   'How many of the skipped ones were left out because this reader was too slow. They came before `events`.',
 );
 
-const record = z.strictObject({
-  n: count.describe('Numbers the events of the app on this server.'),
-  atMs: count.describe('When it happened: milliseconds since 1970.'),
-  node: z.string().describe('The server where it happened.'),
-  kind: z.enum(tapKinds),
-  socket: optional('The connection that did it, or that it was done to.'),
-  user: optional('Its user.'),
-  channel: optional(''),
-  event: optional('The name of the event.'),
-  data: optional(
-    'Up to 1 KiB. Missing for encrypted channels, and for callers who may not see payloads.',
-  ),
-  bytes: count.optional().describe('The true length of the data.'),
-  receivers: count
-    .optional()
-    .describe('How many connections an event was sent to so far; an update may raise it.'),
-  except: optional('The connection that did not get the event.'),
-  key: optional('The key of the app that signed the request; missing if an operator sent it.'),
-  code: z.int().optional().describe('Of the `pusher:error` or the close.'),
-  reason: optional(''),
-  advice: optional('What to do about it.'),
-  transport: optional('What carries the connection.'),
-  count: count.optional().describe('A subscription count.'),
-  host: optional('Where a webhook was sent.'),
-  status: z.int().optional().describe("The HTTP status of a webhook's answer."),
-  outcome: optional('What became of an attempt to send a webhook.'),
-});
+const record = z
+  .strictObject({
+    n: count.describe('Numbers the events of the app on this server.'),
+    atMs: count.describe('When it happened: milliseconds since 1970.'),
+    node: z.string().describe('The server where it happened.'),
+    kind: z.enum(tapKinds),
+    socket: optional('The connection that did it, or that it was done to.'),
+    user: optional('Its user.'),
+    channel: optional(''),
+    event: optional('The name of the event.'),
+    data: optional(
+      'Up to 1 KiB. Missing for encrypted channels, and for callers who may not see payloads.',
+    ),
+    bytes: count.optional().describe('The true length of the data.'),
+    receivers: count
+      .optional()
+      .describe('How many connections an event was sent to so far; an update may raise it.'),
+    except: optional('The connection that did not get the event.'),
+    key: optional('The key of the app that signed the request; missing if an operator sent it.'),
+    code: z.int().optional().describe('Of the `pusher:error` or the close.'),
+    reason: optional(''),
+    advice: optional('What to do about it.'),
+    transport: optional('What carries the connection.'),
+    count: count.optional().describe('A subscription count.'),
+    host: optional('Where a webhook was sent.'),
+    status: z.int().optional().describe("The HTTP status of a webhook's answer."),
+    outcome: optional('What became of an attempt to send a webhook.'),
+  })
+  .meta({ id: 'AppStreamEvent' });
 
 const busiest = z
   .array(z.strictObject({ name: z.string(), events: count }))
   .describe('The ten busiest; names beyond the first 1,000 of a second are not counted.');
 
 /** The data of each server-sent event of a live stream, by its name. */
-const shapes = {
+export const streamEvents: Readonly<Record<string, z.ZodType>> = {
   hello: z.strictObject({
     node: z.string().describe('The server that answers.'),
     app: z.string(),
@@ -94,6 +95,3 @@ const shapes = {
     why: z.enum(['time', 'stopping', 'app-gone', 'session-ended', 'displaced']),
   }),
 };
-
-/** The events of the stream, as JSON schemas. */
-export const streamEvents = eventsOf(shapes);

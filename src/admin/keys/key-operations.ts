@@ -15,27 +15,31 @@ const lastUsedAtMs = time
   .optional()
   .describe('The latest use of any kind, in milliseconds since 1970; missing: none is known.');
 
-const shownAppKey = z.strictObject({
-  key: z.string(),
-  lastUsedAtMs: lastUsedAtMs.describe(
-    'The latest use of any kind, in milliseconds since 1970; now, if connections are open; missing: none is known.',
-  ),
-  lastRequestAtMs: time.optional().describe('Of a request to the HTTP API that it signed.'),
-  lastSignatureAtMs: time
-    .optional()
-    .describe('Of a subscription or sign-in that its secret authorised.'),
-  lastConnectionAtMs: time
-    .optional()
-    .describe('When a client last connected with it, or such a connection was closed.'),
-  connections: z.int().min(0).describe('Open connections of clients that connected with it.'),
-});
+const shownAppKey = z
+  .strictObject({
+    key: z.string(),
+    lastUsedAtMs: lastUsedAtMs.describe(
+      'The latest use of any kind, in milliseconds since 1970; now, if connections are open; missing: none is known.',
+    ),
+    lastRequestAtMs: time.optional().describe('Of a request to the HTTP API that it signed.'),
+    lastSignatureAtMs: time
+      .optional()
+      .describe('Of a subscription or sign-in that its secret authorised.'),
+    lastConnectionAtMs: time
+      .optional()
+      .describe('When a client last connected with it, or such a connection was closed.'),
+    connections: z.int().min(0).describe('Open connections of clients that connected with it.'),
+  })
+  .meta({ id: 'UsedKey' });
 
-const shownSecretKey = z.strictObject({
-  key: z.string().describe('Its first 8 characters and `…`; a short key is just `…`.'),
-  lastUsedAtMs,
-  lastRequestAtMs: time.optional().describe('Of a request of a backend with it.'),
-  lastSignatureAtMs: time.optional().describe('Of a Beams Token that it signed.'),
-});
+const shownSecretKey = z
+  .strictObject({
+    key: z.string().describe('Its first 8 characters and `…`; a short key is just `…`.'),
+    lastUsedAtMs,
+    lastRequestAtMs: time.optional().describe('Of a request of a backend with it.'),
+    lastSignatureAtMs: time.optional().describe('Of a Beams Token that it signed.'),
+  })
+  .meta({ id: 'UsedSecretKey' });
 
 /** The operations that show whether keys are still in use, so that an old one can be removed. */
 export const keyOperations: readonly Operation[] = [

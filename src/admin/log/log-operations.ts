@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { server, servers } from '../channels/server-shapes.ts';
-import { eventsOf } from '../event-shapes.ts';
 import { type Operation, operation } from '../operation.ts';
 import { listLimit } from '../query-kinds.ts';
 import { type LogFilter, logLevels } from './server-log.ts';
@@ -75,7 +74,7 @@ export const logOperations: readonly Operation[] = [
     }),
     answer: z.strictObject({
       servers,
-      lines: z.array(line.extend({ server })),
+      lines: z.array(line.extend({ server }).meta({ id: 'LogLine' })),
       next: number.nullable().describe('For `before`, to go back; null at the oldest line.'),
     }),
     act: async ({ serverLog }, { query: { before, limit, ...query }, rights }) => {
@@ -89,7 +88,7 @@ export const logOperations: readonly Operation[] = [
     method: 'GET',
     path: '/log/stream',
     role: 'support',
-    contentType: 'text/event-stream',
+    events: streamEvents,
     summary:
       'Stream new log lines of the server that answers, as server-sent events. A reader that is too slow loses the oldest lines. At most 4 such streams are open at the same time, the last for an admin of the whole server; beyond that, the user with the most loses one to a user with fewer. Each ends after 30 minutes, of a user of a proxy after 5.',
     query: z.strictObject({
@@ -99,9 +98,7 @@ export const logOperations: readonly Operation[] = [
         'Begin with the kept lines after this one. Default: with the next line.',
       ),
     }),
-    answer: z
-      .custom<ReadableStream<Uint8Array>>()
-      .meta({ type: 'string', 'x-events': eventsOf(streamEvents) }),
+    answer: z.custom<ReadableStream<Uint8Array>>(),
     refusals: ['over-limit'],
     act: async ({ serverLog }, { query: { after, ...query }, rights, caller, signal }) =>
       serverLog.follow({ ...filterOf(query, rights), after }, { caller, rights, signal }),

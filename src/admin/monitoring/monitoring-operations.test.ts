@@ -37,19 +37,19 @@ async function answerOf(id: string, rights: Pick<Rights, 'apps' | 'instances'>) 
 
 it('shows each caller the conditions of their own apps and instances only', async () => {
   const idsFor = async (rights: Pick<Rights, 'apps' | 'instances'>) =>
-    ((await answerOf('conditions', rights)) as { conditions: { app?: string }[] }).conditions.map(
-      (one) => Object.values(one).join(' '),
-    );
+    (
+      (await answerOf('listConditions', rights)) as { conditions: { app?: string }[] }
+    ).conditions.map((one) => Object.values(one).join(' '));
   expect(await idsFor({ apps: '*', instances: '*' })).toHaveLength(4);
   expect(await idsFor({ apps: ['shop'], instances: [] })).toEqual(['bad x y 1  quota shop']);
   expect(await idsFor({ apps: [], instances: '*' })).toEqual(['bad x y 1  gateway i-1']);
 });
 
 it('shows the figures of all tenants together only to who may see all of them', async () => {
-  expect(await answerOf('figures', { apps: '*', instances: '*' })).toMatchObject({
+  expect(await answerOf('getFigures', { apps: '*', instances: '*' })).toMatchObject({
     series: { connections: [1] },
   });
-  expect(await answerOf('figures', { apps: '*', instances: [] })).toMatchObject({
+  expect(await answerOf('getFigures', { apps: '*', instances: [] })).toMatchObject({
     series: { connections: [] },
   });
 });

@@ -6,7 +6,9 @@ import { bySeries, type SeriesName } from './monitoring.ts';
 
 const time = z.int().min(0).describe('Milliseconds since 1970.');
 
-const listener = z.strictObject({ host: z.string(), port: z.int(), tls: z.boolean() });
+const listener = z
+  .strictObject({ host: z.string(), port: z.int(), tls: z.boolean() })
+  .meta({ id: 'Listener' });
 
 const seriesWords: Readonly<Record<SeriesName, string>> = {
   connections: 'Open connections.',
@@ -23,36 +25,38 @@ const seriesWords: Readonly<Record<SeriesName, string>> = {
 /** The operations about the state of servers. */
 export const monitoringOperations: readonly Operation[] = [
   operation({
-    id: 'server',
+    id: 'getServer',
     method: 'GET',
     path: '/server',
     role: 'viewer',
     restricted: 'filtered',
     summary: 'Show what this server is, and where it listens.',
-    answer: z.strictObject({
-      name: z.string().describe('Host and port of the server.'),
-      version: z.string(),
-      command: z.string().describe('How the program is called there, such as `npx fanfare`.'),
-      startedAtMs: time,
-      threads: z.int().min(1).describe('Realtime threads.'),
-      engine: z.enum(['memory', 'redis']),
-      store: z.enum(['sqlite', 'postgresql']),
-      listeners: z.strictObject({
-        channels: listener.extend({ pathPrefix: z.string() }),
-        push: listener.extend({ publicUrl: z.string().nullable() }),
-        admin: listener,
-      }),
-      payloads: z
-        .enum(['show', 'hide'])
-        .describe('Whether the caller sees payloads and personal data.'),
-    }),
+    answer: z
+      .strictObject({
+        name: z.string().describe('Host and port of the server.'),
+        version: z.string(),
+        command: z.string().describe('How the program is called there, such as `npx fanfare`.'),
+        startedAtMs: time,
+        threads: z.int().min(1).describe('Realtime threads.'),
+        engine: z.enum(['memory', 'redis']),
+        store: z.enum(['sqlite', 'postgresql']),
+        listeners: z.strictObject({
+          channels: listener.extend({ pathPrefix: z.string() }),
+          push: listener.extend({ publicUrl: z.string().nullable() }),
+          admin: listener,
+        }),
+        payloads: z
+          .enum(['show', 'hide'])
+          .describe('Whether the caller sees payloads and personal data.'),
+      })
+      .meta({ id: 'Server' }),
     act: async ({ monitoring }, { rights }) => ({
       ...monitoring.server(),
       payloads: rights.seesPayloads ? ('show' as const) : ('hide' as const),
     }),
   }),
   operation({
-    id: 'conditions',
+    id: 'listConditions',
     method: 'GET',
     path: '/conditions',
     role: 'viewer',
@@ -63,22 +67,24 @@ export const monitoringOperations: readonly Operation[] = [
       checkedAtMs: time,
       checked: z.int().min(1).describe('How many things were checked.'),
       conditions: z.array(
-        z.strictObject({
-          id: z.string().describe('What it is about, such as `store-away`.'),
-          level: z
-            .enum(['bad', 'warn'])
-            .describe('bad: something does not work now, or was lost; warn: it soon may.'),
-          text: z.string(),
-          advice: z.string(),
-          sinceMs: time,
-          app: z.string().optional(),
-          instance: z.string().optional(),
-          webhookUrl: z
-            .string()
-            .optional()
-            .describe('User, password, fragment and query values are shown as ***.'),
-          servers: z.array(z.string()).describe('The servers that have found it.'),
-        }),
+        z
+          .strictObject({
+            id: z.string().describe('What it is about, such as `store-away`.'),
+            level: z
+              .enum(['bad', 'warn'])
+              .describe('bad: something does not work now, or was lost; warn: it soon may.'),
+            text: z.string(),
+            advice: z.string(),
+            sinceMs: time,
+            app: z.string().optional(),
+            instance: z.string().optional(),
+            webhookUrl: z
+              .string()
+              .optional()
+              .describe('User, password, fragment and query values are shown as ***.'),
+            servers: z.array(z.string()).describe('The servers that have found it.'),
+          })
+          .meta({ id: 'Condition' }),
       ),
       servers,
     }),
@@ -94,7 +100,7 @@ export const monitoringOperations: readonly Operation[] = [
     },
   }),
   operation({
-    id: 'figures',
+    id: 'getFigures',
     method: 'GET',
     path: '/figures',
     role: 'viewer',
@@ -108,17 +114,19 @@ export const monitoringOperations: readonly Operation[] = [
         .default('0')
         .describe('Leave out what was before this time, in milliseconds since 1970.'),
     }),
-    answer: z.strictObject({
-      nowMs: time,
-      stepMs: z.int().min(1),
-      fromMs: time.describe('When the first step begins. Milliseconds since 1970.'),
-      series: z
-        .strictObject(
-          bySeries((name) => z.array(z.number().nullable()).describe(seriesWords[name])),
-        )
-        .describe('One value for each step; null where nothing was measured.'),
-      servers,
-    }),
+    answer: z
+      .strictObject({
+        nowMs: time,
+        stepMs: z.int().min(1),
+        fromMs: time.describe('When the first step begins. Milliseconds since 1970.'),
+        series: z
+          .strictObject(
+            bySeries((name) => z.array(z.number().nullable()).describe(seriesWords[name])),
+          )
+          .describe('One value for each step; null where nothing was measured.'),
+        servers,
+      })
+      .meta({ id: 'Figures' }),
     act: async ({ monitoring }, { query, rights }) => {
       const figures = await monitoring.figures(Number(query.since));
       // These figures are those of all tenants together.

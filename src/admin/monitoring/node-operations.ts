@@ -17,60 +17,63 @@ export const nodeOperations: readonly Operation[] = [
       'List the servers that act as one over Redis, the one that answers first, with how each does. A server that stops answering stays in the list for 10 minutes; one that stops as it should does not.',
     answer: z.strictObject({
       nodes: z.array(
-        z.strictObject({
-          name: z.string().describe('Host and port of the server.'),
-          answers: z.boolean(),
-          isAsked: z.boolean().describe('Whether it is the server that answers this request.'),
-          heardAtMs: time.describe(
-            'When its last message reached the server that answers. Milliseconds since 1970.',
-          ),
-          silentSinceMs: time
-            .nullable()
-            .describe('When it first did not answer; null if it answers.'),
-          report: z
-            .strictObject({
-              version: z.string(),
-              startedAtMs: time,
-              threads: z.array(
-                z.strictObject({
-                  name: z.string(),
-                  lateMs: z
-                    .number()
-                    .min(0)
-                    .nullable()
-                    .describe(
-                      'The longest delay of its loop in the last 10 s. Milliseconds; null if a thread does not answer.',
-                    ),
-                }),
-              ),
-              connections: count.nullable().describe('null if a thread does not answer.'),
-              eventsPerSecond: rate.describe('Events triggered by backends; null if not known.'),
-              deliveredPerSecond: rate.describe('Messages sent to subscribers.'),
-              memoryBytes: count.nullable(),
-              room: z
-                .strictObject({
-                  connections: count,
-                  limitedBy: z
-                    .enum(connectionLimits)
-                    .describe('`setting`: `channels.maxConnections`.'),
-                })
-                .nullable()
-                .describe(
-                  'How many more connections it takes while clients are idle: what its limits leave, and half of the free memory at 8 KiB for each. null if not known.',
+        z
+          .strictObject({
+            name: z.string().describe('Host and port of the server.'),
+            answers: z.boolean(),
+            isAsked: z.boolean().describe('Whether it is the server that answers this request.'),
+            heardAtMs: time.describe(
+              'When its last message reached the server that answers. Milliseconds since 1970.',
+            ),
+            silentSinceMs: time
+              .nullable()
+              .describe('When it first did not answer; null if it answers.'),
+            report: z
+              .strictObject({
+                version: z.string(),
+                startedAtMs: time,
+                threads: z.array(
+                  z.strictObject({
+                    name: z.string(),
+                    lateMs: z
+                      .number()
+                      .min(0)
+                      .nullable()
+                      .describe(
+                        'The longest delay of its loop in the last 10 s. Milliseconds; null if a thread does not answer.',
+                      ),
+                  }),
                 ),
-              engine: z.strictObject({
-                type: z.enum(['memory', 'redis']),
-                awaySinceMs: time.nullable().describe('null if the engine can be used.'),
-                why: z.string().nullable(),
-              }),
-              notReady: z.array(z.string()).describe('Why it is not ready; empty if it is.'),
-              conditions: z
-                .strictObject({ bad: count, warn: count })
-                .describe('How much an operator should look at there, by level.'),
-            })
-            .nullable()
-            .describe('null if it does not answer.'),
-        }),
+                connections: count.nullable().describe('null if a thread does not answer.'),
+                eventsPerSecond: rate.describe('Events triggered by backends; null if not known.'),
+                deliveredPerSecond: rate.describe('Messages sent to subscribers.'),
+                memoryBytes: count.nullable(),
+                room: z
+                  .strictObject({
+                    connections: count,
+                    limitedBy: z
+                      .enum(connectionLimits)
+                      .describe('`setting`: `channels.maxConnections`.'),
+                  })
+                  .nullable()
+                  .describe(
+                    'How many more connections it takes while clients are idle: what its limits leave, and half of the free memory at 8 KiB for each. null if not known.',
+                  ),
+                engine: z.strictObject({
+                  type: z.enum(['memory', 'redis']),
+                  awaySinceMs: time.nullable().describe('null if the engine can be used.'),
+                  why: z.string().nullable(),
+                }),
+                notReady: z.array(z.string()).describe('Why it is not ready; empty if it is.'),
+                conditions: z
+                  .strictObject({ bad: count, warn: count })
+                  .describe('How much an operator should look at there, by level.'),
+              })
+              .meta({ id: 'NodeReport' })
+              .nullable()
+              .describe('null if it does not answer.'),
+          })
+          .meta({ id: 'Node' }),
       ),
     }),
     act: async ({ monitoring }) => ({

@@ -7,7 +7,7 @@ import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { type Operation, operation } from '../operation.ts';
 import { type Rights, seesApp } from '../rights.ts';
 import type { Draft } from './composing.ts';
-import { gatewayPlatform } from './gateway-operations.ts';
+import { devicePlatform } from './device-shapes.ts';
 
 /** Levels of objects in a body. More than a message of any gateway has; far more would overflow the stack. */
 const LEVELS_MAX = 2_100;
@@ -30,7 +30,8 @@ const publishBody = z
     webhookUrl: z.unknown().optional(),
     sendAt: z.unknown().optional().describe('When to send it, RFC 3339; without it, at once.'),
   })
-  .describe('The body of a publish, as the push API takes it, with either `interests` or `users`.');
+  .describe('The body of a publish, as the push API takes it, with either `interests` or `users`.')
+  .meta({ id: 'NewPublish' });
 
 /** The operations that preview and send a publish. */
 export const composeOperations: readonly Operation[] = [
@@ -42,39 +43,47 @@ export const composeOperations: readonly Operation[] = [
     summary:
       'Show what a publish would do, without sending it: the rules that it breaks, the request that each gateway would get, and how many devices it would reach.',
     body: publishBody,
-    answer: z.strictObject({
-      faults: z
-        .array(z.strictObject({ field: z.string(), rule: z.string() }))
-        .describe('The rules that it breaks, as the push API reports them. Empty: it can be sent.'),
-      requests: z.array(
-        z.strictObject({
-          platform: gatewayPlatform,
-          configured: z.boolean().describe('Whether the instance has a credential for it.'),
-          bytes: count.describe('Bytes that count towards the limit of the gateway.'),
-          bytesMax: count,
-          method: z.literal('POST'),
-          url: z.string(),
-          headers: z.array(z.strictObject({ name: z.string(), value: z.string() })),
-          body: z
-            .string()
-            .describe('JSON text; of browsers, before it is encrypted for the browser.'),
-        }),
-      ),
-      audience: z
-        .strictObject({
-          devices: count,
-          platforms: z.strictObject(byPlatform(() => count)),
-          more: z.boolean().describe('Whether there are more: counting ends after 10,000 devices.'),
-        })
-        .nullable()
-        .describe('The devices that would get it now; null if it has no target.'),
-      live: z
-        .strictObject({ asked: count, reached: count, silent: count, absent: count })
-        .nullable()
-        .describe(
-          'Of a publish with `live`: how many of its first 100 users answer now, in the app. They are sent nothing but a ping.',
+    answer: z
+      .strictObject({
+        faults: z
+          .array(z.strictObject({ field: z.string(), rule: z.string() }))
+          .describe(
+            'The rules that it breaks, as the push API reports them. Empty: it can be sent.',
+          ),
+        requests: z.array(
+          z
+            .strictObject({
+              platform: devicePlatform,
+              configured: z.boolean().describe('Whether the instance has a credential for it.'),
+              bytes: count.describe('Bytes that count towards the limit of the gateway.'),
+              bytesMax: count,
+              method: z.literal('POST'),
+              url: z.string(),
+              headers: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+              body: z
+                .string()
+                .describe('JSON text; of browsers, before it is encrypted for the browser.'),
+            })
+            .meta({ id: 'GatewayRequest' }),
         ),
-    }),
+        audience: z
+          .strictObject({
+            devices: count,
+            platforms: z.strictObject(byPlatform(() => count)),
+            more: z
+              .boolean()
+              .describe('Whether there are more: counting ends after 10,000 devices.'),
+          })
+          .nullable()
+          .describe('The devices that would get it now; null if it has no target.'),
+        live: z
+          .strictObject({ asked: count, reached: count, silent: count, absent: count })
+          .nullable()
+          .describe(
+            'Of a publish with `live`: how many of its first 100 users answer now, in the app. They are sent nothing but a ping.',
+          ),
+      })
+      .meta({ id: 'PublishPreview' }),
     refusals: ['not-found', 'forbidden', 'over-limit'],
     act: async ({ instances, composing }, { instanceId, body, rights }) => {
       const { tenant: instance } = await instances.get(instanceId());

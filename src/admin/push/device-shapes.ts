@@ -6,7 +6,7 @@ import type { DeviceFilter, ListedDevice } from '../../stores/push/devices/devic
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 import type { Rights } from '../rights.ts';
 
-export const devicePlatform = z.enum(platforms);
+export const devicePlatform = z.enum(platforms).meta({ id: 'Platform' });
 
 const time = z.iso.datetime({
   offset: true,
@@ -87,7 +87,8 @@ export const shownDevice = z
       .describe('Empty if payloads and personal data are hidden.'),
     client: z.string().describe('The SDK and the browser, as the device reports them.'),
   })
-  .describe('One device, without its token.');
+  .describe('One device, without its token.')
+  .meta({ id: 'Device' });
 
 export type ShownDevice = z.output<typeof shownDevice>;
 

@@ -109,12 +109,14 @@ export const deviceStoryOperations: readonly Operation[] = [
     method: 'GET',
     path: '/instances/{id}/publishes/{publish}/devices/{device}',
     summary: 'Explain in a timeline why a device did or did not get a publish.',
-    answer: z.strictObject({
-      publish: z.string(),
-      device: z.string(),
-      platform: devicePlatform,
-      events: z.array(shownEvent).describe('The oldest first; those without a time come last.'),
-    }),
+    answer: z
+      .strictObject({
+        publish: z.string(),
+        device: z.string(),
+        platform: devicePlatform,
+        events: z.array(shownEvent).describe('The oldest first; those without a time come last.'),
+      })
+      .meta({ id: 'Timeline' }),
     refusals: ['not-found'],
     act: async ({ devices }, { path, instanceId }) => {
       const given = { publish: path('publish'), device: path('device') };

@@ -1,73 +1,72 @@
 import { z } from 'zod';
 import { adviceOn } from '../../push/explain/advice.ts';
 import { type TimelineEvent, timelineWhats } from '../../push/explain/timeline.ts';
-import type { PublishState } from '../../push/model/publish.ts';
 import type { RegisteredDevice } from '../../stores/push/devices/device-details.ts';
 import type { UnreachedDevice } from '../../stores/push/publishes/unreached-devices.ts';
 import type { Rights } from '../rights.ts';
 import type { FoundDevice, LastPublish } from './device-admin.ts';
 import { devicePlatform, type ShownDevice, showDevice, shownDevice } from './device-shapes.ts';
+import { publishState } from './publish-shapes.ts';
 
 const whats = Object.keys(timelineWhats) as [keyof typeof timelineWhats];
-
-const publishState = z.enum([
-  'scheduled',
-  'planning',
-  'delivering',
-  'finished',
-  'cancelled',
-] satisfies readonly PublishState[]);
 
 const why = z.string().describe('The cause in plain English.');
 const advice = z.string().nullable().describe('What to do about it; null: nothing.');
 
 /** An entry of a timeline. */
-export const shownEvent = z.strictObject({
-  at: z.string().nullable().describe('null: the present state, or the time is not known.'),
-  what: z.enum(whats),
-  detail: z.string().describe('Whole sentences.'),
-  advice,
-});
+export const shownEvent = z
+  .strictObject({
+    at: z.string().nullable().describe('null: the present state, or the time is not known.'),
+    what: z.enum(whats),
+    detail: z.string().describe('Whole sentences.'),
+    advice,
+  })
+  .meta({ id: 'TimelineEntry' });
 
 export function showEvent({ atMs, what, detail, advice }: TimelineEvent) {
   return { at: atMs === undefined ? null : timeOf(atMs), what, detail, advice: advice ?? null };
 }
 
 /** A publish, and its result at one device. */
-export const shownLastPublish = z.strictObject({
-  publish: z.string(),
-  device: z.string(),
-  createdAt: z.string(),
-  state: publishState.describe('The state of the publish as a whole.'),
-  outcome: shownEvent,
-});
+export const shownLastPublish = z
+  .strictObject({
+    publish: z.string(),
+    device: z.string(),
+    createdAt: z.string(),
+    state: publishState.describe('The state of the publish as a whole.'),
+    outcome: shownEvent,
+  })
+  .meta({ id: 'DevicePublish' });
 
 export function showLastPublish({ publish, device, createdAtMs, state, outcome }: LastPublish) {
   const createdAt = timeOf(createdAtMs);
   return { publish, device, createdAt, state, outcome: showEvent(outcome) };
 }
 
-export const shownDetails = z.strictObject({
-  id: z.string(),
-  platform: devicePlatform,
-  registeredAt: z.string(),
-  registered: shownDevice
-    .extend({
-      bundleId: z.string().nullable().describe('The app, on Apple’s platforms.'),
-      token: z
-        .strictObject({ begins: z.string(), length: z.int().min(0) })
-        .describe('Its first 8 characters, and how many it has. Of browsers only the length.'),
-      pushService: z.string().nullable().describe('The push service of a browser.'),
-      interests: z.array(z.string()).describe('The first 1,000.'),
-      moreInterests: z.boolean(),
-    })
-    .nullable()
-    .describe('null: it is not registered any more.'),
-  removed: z
-    .strictObject({ at: z.string(), reason: z.string(), why, advice })
-    .nullable()
-    .describe('Why the server removed it. Kept for 30 days.'),
-});
+export const shownDetails = z
+  .strictObject({
+    id: z.string(),
+    platform: devicePlatform,
+    registeredAt: z.string(),
+    registered: shownDevice
+      .extend({
+        bundleId: z.string().nullable().describe('The app, on Apple’s platforms.'),
+        token: z
+          .strictObject({ begins: z.string(), length: z.int().min(0) })
+          .describe('Its first 8 characters, and how many it has. Of browsers only the length.'),
+        pushService: z.string().nullable().describe('The push service of a browser.'),
+        interests: z.array(z.string()).describe('The first 1,000.'),
+        moreInterests: z.boolean(),
+      })
+      .meta({ id: 'RegisteredDevice' })
+      .nullable()
+      .describe('null: it is not registered any more.'),
+    removed: z
+      .strictObject({ at: z.string(), reason: z.string(), why, advice })
+      .nullable()
+      .describe('Why the server removed it. Kept for 30 days.'),
+  })
+  .meta({ id: 'DeviceDetails' });
 
 interface Interests {
   readonly interests: readonly string[];
@@ -98,21 +97,23 @@ function showRegistered(device: RegisteredDevice, rights: Rights) {
 
 export const unreachedState = z.enum(['retrying', 'failed', 'expired', 'pruned', 'cancelled']);
 
-export const shownUnreached = z.strictObject({
-  id: z
-    .string()
-    .nullable()
-    .describe('null: its app deleted it, or it was removed more than 30 days ago.'),
-  platform: devicePlatform.nullable().describe('null: not known, as the device was deleted.'),
-  userId: z.string().nullable(),
-  state: unreachedState,
-  attempts: z.int().min(0),
-  changedAt: z.string(),
-  nextAttemptAt: z.string().nullable().describe('null: there is none.'),
-  reason: z.string(),
-  why,
-  advice,
-});
+export const shownUnreached = z
+  .strictObject({
+    id: z
+      .string()
+      .nullable()
+      .describe('null: its app deleted it, or it was removed more than 30 days ago.'),
+    platform: devicePlatform.nullable().describe('null: not known, as the device was deleted.'),
+    userId: z.string().nullable(),
+    state: unreachedState,
+    attempts: z.int().min(0),
+    changedAt: z.string(),
+    nextAttemptAt: z.string().nullable().describe('null: there is none.'),
+    reason: z.string(),
+    why,
+    advice,
+  })
+  .meta({ id: 'UnreachedDevice' });
 
 export function showUnreached(device: UnreachedDevice) {
   const { id = null, userId = null, platform, state, attempts } = device;

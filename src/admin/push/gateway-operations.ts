@@ -11,12 +11,10 @@ import type { SaidByGateway } from '../monitoring/monitoring.ts';
 import { type Operation, operation } from '../operation.ts';
 import { hasRole } from '../rights.ts';
 import { onTenant } from '../tenant-shapes.ts';
+import { devicePlatform } from './device-shapes.ts';
 
 /** Pauses of one gateway that are shown: devices of browsers name any number of push services. */
 const PAUSES_MAX = 20;
-
-/** The platform whose devices a gateway reaches. */
-export const gatewayPlatform = z.enum(platforms);
 
 const moment = z.int().min(0).nullable();
 
@@ -51,37 +49,43 @@ export const gatewayOperations: readonly Operation[] = [
       z.strictObject({
         servers,
         gateways: z.array(
-          z.strictObject({
-            platform: gatewayPlatform,
-            configured: z.boolean().describe('Whether the instance has a credential for it.'),
-            pauses: z
-              .array(
-                z.strictObject({
-                  origin: z.string().nullable().describe('The push service of browsers.'),
-                  cause: z
-                    .enum(['gateway', 'credential'])
-                    .describe('gateway: it fails; credential: it refuses that of the instance.'),
-                  reason: z.string(),
-                  words: z.string().describe('The text of the gateway.'),
-                  why: z.string(),
-                  advice: z.string().nullable(),
-                  unproven: z
-                    .boolean()
-                    .describe(
-                      'No device was ever accepted by the gateway, so all of them may be fake.',
-                    ),
-                  sinceMs: z.int().min(0).describe('Milliseconds since 1970.'),
-                  servers: z.array(z.string()).describe('The servers that have paused it.'),
-                }),
-              )
-              .describe(`Why servers send it little or nothing now. Up to ${PAUSES_MAX}.`),
-            morePauses: z.int().min(0).describe('The number of others, at least.'),
-            acceptedAtMs: moment.describe('When it last accepted a message of a server.'),
-            refusal: z
-              .strictObject({ atMs: z.int().min(0), ...explained })
-              .nullable()
-              .describe('Its answer when it last refused the credential, or failed.'),
-          }),
+          z
+            .strictObject({
+              platform: devicePlatform,
+              configured: z.boolean().describe('Whether the instance has a credential for it.'),
+              pauses: z
+                .array(
+                  z
+                    .strictObject({
+                      origin: z.string().nullable().describe('The push service of browsers.'),
+                      cause: z
+                        .enum(['gateway', 'credential'])
+                        .describe(
+                          'gateway: it fails; credential: it refuses that of the instance.',
+                        ),
+                      reason: z.string(),
+                      words: z.string().describe('The text of the gateway.'),
+                      why: z.string(),
+                      advice: z.string().nullable(),
+                      unproven: z
+                        .boolean()
+                        .describe(
+                          'No device was ever accepted by the gateway, so all of them may be fake.',
+                        ),
+                      sinceMs: z.int().min(0).describe('Milliseconds since 1970.'),
+                      servers: z.array(z.string()).describe('The servers that have paused it.'),
+                    })
+                    .meta({ id: 'GatewayPause' }),
+                )
+                .describe(`Why servers send it little or nothing now. Up to ${PAUSES_MAX}.`),
+              morePauses: z.int().min(0).describe('The number of others, at least.'),
+              acceptedAtMs: moment.describe('When it last accepted a message of a server.'),
+              refusal: z
+                .strictObject({ atMs: z.int().min(0), ...explained })
+                .nullable()
+                .describe('Its answer when it last refused the credential, or failed.'),
+            })
+            .meta({ id: 'Gateway' }),
         ),
       }),
     ),
@@ -127,16 +131,18 @@ export const gatewayOperations: readonly Operation[] = [
       z.strictObject({
         answers: z
           .array(
-            z.strictObject({
-              origin: z.string().nullable().describe('The push service of browsers.'),
-              result: z
-                .enum(['accepted', 'refused', 'silent'])
-                .describe(
-                  'accepted: it takes the credential; refused: it does not; silent: no answer, or trouble of its own.',
-                ),
-              ...explained,
-              durationMs: z.int().min(0),
-            }),
+            z
+              .strictObject({
+                origin: z.string().nullable().describe('The push service of browsers.'),
+                result: z
+                  .enum(['accepted', 'refused', 'silent'])
+                  .describe(
+                    'accepted: it takes the credential; refused: it does not; silent: no answer, or trouble of its own.',
+                  ),
+                ...explained,
+                durationMs: z.int().min(0),
+              })
+              .meta({ id: 'GatewayAnswer' }),
           )
           .describe('One of each gateway that was asked: several of browsers, if they are named.'),
       }),
@@ -147,7 +153,9 @@ export const gatewayOperations: readonly Operation[] = [
     path: '/instances/{id}/gateways/check',
     summary:
       'Ask a gateway whether it takes the credential of a push instance, with a message that no device gets. Another credential can be tried before it is kept, which takes the role admin.',
-    body: z.strictObject({ platform: gatewayPlatform, apns: triedApns, fcm: triedFcm }),
+    body: z
+      .strictObject({ platform: devicePlatform, apns: triedApns, fcm: triedFcm })
+      .meta({ id: 'GatewayCheck' }),
     refusals: ['not-found', 'conflict', 'over-limit'],
     act: async ({ instances, composing }, { instanceId, body, rights }) => {
       const { tenant: kept } = await instances.get(instanceId());

@@ -67,7 +67,7 @@ export const instanceOperations: readonly Operation[] = [
       showInstance(await instances.get(instanceId()), query.secrets === 'true'),
   }),
   operation({
-    ...onTenant(changedTenant(shownInstance)),
+    ...onTenant(changedTenant(shownInstance).meta({ id: 'ChangedInstance' })),
     id: 'changeInstance',
     role: 'admin',
     method: 'PATCH',

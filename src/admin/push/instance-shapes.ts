@@ -22,16 +22,19 @@ const settings = parts.extend({
 });
 
 /** The body of a change. */
-export const instanceChange = settings.describe(
-  'What to change. `limits`, `apns`, `fcm` and `web` are merged with the present settings; null removes a gateway, or the app. Lists replace the present ones; the `url` of a webhook that is sent back as it was shown stays the same.',
-);
+export const instanceChange = settings
+  .describe(
+    'What to change. `limits`, `apns`, `fcm` and `web` are merged with the present settings; null removes a gateway, or the app. Lists replace the present ones; the `url` of a webhook that is sent back as it was shown stays the same.',
+  )
+  .meta({ id: 'InstanceChanges' });
 
 /** The body that creates an instance. */
 export const newInstanceBody = settings
   .extend({ id: id.optional(), secretKeys: secretKeys.optional() })
   .describe(
     'All fields are optional. Without an id, a secret key or VAPID keys, the server makes them. With `web`: null, it makes no VAPID keys.',
-  );
+  )
+  .meta({ id: 'NewInstance' });
 
 const shownWeb = web.unwrap();
 const shownVapid = shownWeb.shape.vapid.shape;
@@ -47,23 +50,30 @@ export const shownInstance = instanceSettings
       .describe(
         'The oldest first. Only the first 8 characters of each, unless secrets are requested.',
       ),
-    apns: z.strictObject(shownApns).optional(),
-    fcm: z.strictObject(shownFcm).optional(),
+    apns: z.strictObject(shownApns).meta({ id: 'ApnsSettings' }).optional(),
+    fcm: z.strictObject(shownFcm).meta({ id: 'FcmSettings' }).optional(),
     web: shownWeb
       .extend({
-        vapid: z.strictObject({ ...shownVapid, privateKey: z.string().optional() }),
+        vapid: z
+          .strictObject({ ...shownVapid, privateKey: z.string().optional() })
+          .meta({ id: 'VapidKeys' }),
         allowedHosts: z.array(z.string()),
       })
+      .meta({ id: 'WebSettings' })
       .optional(),
     webhooks: z.array(
-      webhooks.unwrap().element.extend({
-        url: shownWebhookUrl,
-        events: z.array(z.string()),
-        secret: z.string().optional(),
-      }),
+      webhooks
+        .unwrap()
+        .element.extend({
+          url: shownWebhookUrl,
+          events: z.array(z.string()),
+          secret: z.string().optional(),
+        })
+        .meta({ id: 'InstanceWebhook' }),
     ),
   })
-  .describe('One instance with all of its settings, defaults included.');
+  .describe('One instance with all of its settings, defaults included.')
+  .meta({ id: 'Instance' });
 
 /** Shows an instance, with its secrets only on request, but never with the credentials that vendors gave for it. */
 export function showInstance(

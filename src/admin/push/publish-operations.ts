@@ -104,18 +104,20 @@ export const publishOperations: readonly Operation[] = [
     }),
     answer: z.strictObject({
       users: z.array(
-        z.strictObject({
-          user: z.string(),
-          state: z.enum(['reached', 'silent', 'absent']),
-          connections: z.int().min(0).describe('Connections that were asked.'),
-          answeredAfterMs: z.number().nullable().describe('When the first one answered.'),
-          notified: z
-            .boolean()
-            .nullable()
-            .describe(
-              'Whether a gateway accepted the notification for a device; null: no device has a final outcome, or there is none.',
-            ),
-        }),
+        z
+          .strictObject({
+            user: z.string(),
+            state: z.enum(['reached', 'silent', 'absent']),
+            connections: z.int().min(0).describe('Connections that were asked.'),
+            answeredAfterMs: z.number().nullable().describe('When the first one answered.'),
+            notified: z
+              .boolean()
+              .nullable()
+              .describe(
+                'Whether a gateway accepted the notification for a device; null: no device has a final outcome, or there is none.',
+              ),
+          })
+          .meta({ id: 'PublishUser' }),
       ),
       next: z.string().nullable().describe('For `after`; null at the end.'),
     }),

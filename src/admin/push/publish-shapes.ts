@@ -22,40 +22,40 @@ const PAUSES_MAX = 20;
 /** Names of one publish that are shown. */
 const NAMES_SHOWN = 100;
 
-export const publishState = z.enum([
-  'scheduled',
-  'planning',
-  'delivering',
-  'finished',
-  'cancelled',
-]);
+export const publishState = z
+  .enum(['scheduled', 'planning', 'delivering', 'finished', 'cancelled'])
+  .meta({ id: 'PublishState' });
 
 const devices = z.int().min(0);
 const time = z.int().min(0).describe('Milliseconds since 1970.');
 
-const counts = z.strictObject({
-  planned: devices,
-  accepted: devices,
-  retrying: devices,
-  failed: devices,
-  pruned: devices,
-  expired: devices,
-  cancelled: devices,
-});
+const counts = z
+  .strictObject({
+    planned: devices,
+    accepted: devices,
+    retrying: devices,
+    failed: devices,
+    pruned: devices,
+    expired: devices,
+    cancelled: devices,
+  })
+  .meta({ id: 'DeviceCounts' });
 
 const facts = {
   id: z.string(),
   state: publishState,
-  target: z.strictObject({
-    kind: z.enum(['interests', 'users']),
-    count: devices.nullable().describe('How many; null if no longer known.'),
-    names: z
-      .array(z.string())
-      .nullable()
-      .describe(
-        `The first ${NAMES_SHOWN}; null if no longer known, and for users if personal data is hidden.`,
-      ),
-  }),
+  target: z
+    .strictObject({
+      kind: z.enum(['interests', 'users']),
+      count: devices.nullable().describe('How many; null if no longer known.'),
+      names: z
+        .array(z.string())
+        .nullable()
+        .describe(
+          `The first ${NAMES_SHOWN}; null if no longer known, and for users if personal data is hidden.`,
+        ),
+    })
+    .meta({ id: 'PublishTarget' }),
   createdAtMs: time,
   sendAtMs: time.nullable().describe('null: at once.'),
   finishedAtMs: time.nullable(),
@@ -69,76 +69,84 @@ export const shownPublish = z
     devices: counts.describe('Of all platforms together.'),
     paused: z.boolean().describe('Whether devices wait for a gateway that a server has paused.'),
   })
-  .describe('One publish.');
+  .describe('One publish.')
+  .meta({ id: 'Publish' });
 
-export const shownPublishDetails = z.strictObject({
-  ...facts,
-  dueAtMs: time.describe('When it was or is due. Milliseconds since 1970.'),
-  platforms: z.strictObject(byPlatform(() => counts)),
-  live: z
-    .strictObject({
-      state: z.enum(['scheduled', 'asking', 'done', 'skipped']),
-      push: z.enum(['absent', 'always']),
-      waitSeconds: z.number(),
-      users: devices,
-      reached: devices.describe('Users who got it in the app.'),
-      silent: devices.describe('Users with connections that did not answer.'),
-      absent: devices.describe('Users without a connection in the channel.'),
-      connections: devices.describe('Connections that were asked.'),
-      why: z.string().nullable().describe('Why nobody was asked.'),
-      advice: z.string().nullable(),
-    })
-    .nullable()
-    .describe('What became of it in the app; null: it was not sent there.'),
-  rule: z
-    .strictObject({ app: z.string(), channel: z.string(), event: z.string() })
-    .nullable()
-    .describe('The event that a push rule of the app made it of.'),
-  payloads: z
-    .string()
-    .nullable()
-    .describe(
-      'JSON: the payload for each platform. null if payloads are hidden, and once it is deleted, after the publish is over.',
-    ),
-  seconds: z
-    .strictObject({ half: z.number().min(0), most: z.number().min(0) })
-    .nullable()
-    .describe(
-      'How many seconds after the due time a first attempt had been made for 50 %, and for 95 %, of the devices. Counted by pages of 1,000 devices, up to 2,000 pages.',
-    ),
-  reasons: z
-    .array(
-      z.strictObject({
-        platform: devicePlatform,
-        reason: z.string(),
-        devices,
-        why: z.string(),
+export const shownPublishDetails = z
+  .strictObject({
+    ...facts,
+    dueAtMs: time.describe('When it was or is due. Milliseconds since 1970.'),
+    platforms: z.strictObject(byPlatform(() => counts)),
+    live: z
+      .strictObject({
+        state: z.enum(['scheduled', 'asking', 'done', 'skipped']),
+        push: z.enum(['absent', 'always']),
+        waitSeconds: z.number(),
+        users: devices,
+        reached: devices.describe('Users who got it in the app.'),
+        silent: devices.describe('Users with connections that did not answer.'),
+        absent: devices.describe('Users without a connection in the channel.'),
+        connections: devices.describe('Connections that were asked.'),
+        why: z.string().nullable().describe('Why nobody was asked.'),
         advice: z.string().nullable(),
-      }),
-    )
-    .describe('Why devices did not get it, or still wait for it.'),
-  pauses: z
-    .array(
-      z.strictObject({
-        platform: devicePlatform,
-        origin: z.string().nullable().describe('The push service of browsers.'),
-        cause: z
-          .enum(['gateway', 'credential'])
-          .describe('gateway: it fails; credential: it refuses that of the instance.'),
-        reason: z.string(),
-        words: z.string().describe('The text of the gateway.'),
-        why: z.string(),
-        advice: z.string().nullable(),
-        devices: devices
-          .nullable()
-          .describe('How many wait; null for a single push service of browsers.'),
-        sinceMs: time,
-        servers: z.array(z.string()).describe('The servers that have paused it.'),
-      }),
-    )
-    .describe(`The paused gateways that its devices wait for. Up to ${PAUSES_MAX}.`),
-  servers,
-});
+      })
+      .meta({ id: 'PublishLive' })
+      .nullable()
+      .describe('What became of it in the app; null: it was not sent there.'),
+    rule: z
+      .strictObject({ app: z.string(), channel: z.string(), event: z.string() })
+      .nullable()
+      .describe('The event that a push rule of the app made it of.'),
+    payloads: z
+      .string()
+      .nullable()
+      .describe(
+        'JSON: the payload for each platform. null if payloads are hidden, and once it is deleted, after the publish is over.',
+      ),
+    seconds: z
+      .strictObject({ half: z.number().min(0), most: z.number().min(0) })
+      .nullable()
+      .describe(
+        'How many seconds after the due time a first attempt had been made for 50 %, and for 95 %, of the devices. Counted by pages of 1,000 devices, up to 2,000 pages.',
+      ),
+    reasons: z
+      .array(
+        z
+          .strictObject({
+            platform: devicePlatform,
+            reason: z.string(),
+            devices,
+            why: z.string(),
+            advice: z.string().nullable(),
+          })
+          .meta({ id: 'PublishReason' }),
+      )
+      .describe('Why devices did not get it, or still wait for it.'),
+    pauses: z
+      .array(
+        z
+          .strictObject({
+            platform: devicePlatform,
+            origin: z.string().nullable().describe('The push service of browsers.'),
+            cause: z
+              .enum(['gateway', 'credential'])
+              .describe('gateway: it fails; credential: it refuses that of the instance.'),
+            reason: z.string(),
+            words: z.string().describe('The text of the gateway.'),
+            why: z.string(),
+            advice: z.string().nullable(),
+            devices: devices
+              .nullable()
+              .describe('How many wait; null for a single push service of browsers.'),
+            sinceMs: time,
+            servers: z.array(z.string()).describe('The servers that have paused it.'),
+          })
+          .meta({ id: 'PublishPause' }),
+      )
+      .describe(`The paused gateways that its devices wait for. Up to ${PAUSES_MAX}.`),
+    servers,
+  })
+  .meta({ id: 'PublishDetails' });
 
 const isOver = (state: ListedPublish['state']) => state === 'finished' || state === 'cancelled';
 

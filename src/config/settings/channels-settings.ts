@@ -140,7 +140,7 @@ export const appSettings = z
     name: anyText('').default('').describe('A name for people.'),
     enabled: onOff(true, 'Serve this app. Clients of a disabled app get 4003, its backends 403.'),
     keys: oneOrMore(
-      key,
+      key.meta({ id: 'KeyPair' }),
       'Pairs of key and secret. Use several during a rotation; the first one signs webhooks.',
     ),
     clientEvents: onOff(false, 'Allow client events.'),
@@ -150,16 +150,16 @@ export const appSettings = z
       false,
       'Close connections that neither sign in nor join a private channel within `channels.authorizationTimeoutSeconds`.',
     ),
-    limits: limits.prefault({}),
+    limits: limits.meta({ id: 'AppLimits' }).prefault({}),
     history: z
-      .array(historyRule)
+      .array(historyRule.meta({ id: 'HistoryRule' }))
       .max(HISTORY_RULES_MAX, { error: `must have at most ${HISTORY_RULES_MAX} entries` })
       .default([])
       .describe(
         'Channels that keep their last events, so that clients can resume after a reconnect. The first rule that fits a channel counts.',
       ),
     webhooks: z
-      .array(webhook)
+      .array(webhook.meta({ id: 'AppWebhook' }))
       .default([])
       .describe('The endpoints that receive events of this app.'),
     pushRules,

@@ -89,7 +89,7 @@ function mayBeClosed(channels: string): boolean {
 
 /** The setting `pushRules` of an app. */
 export const pushRules = z
-  .array(pushRule)
+  .array(pushRule.meta({ id: 'PushRule' }))
   .max(RULES_MAX, { error: `must have at most ${RULES_MAX} entries` })
   .default([])
   .describe(

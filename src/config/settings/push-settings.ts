@@ -139,7 +139,7 @@ export const BROWSER_PUSH_SERVICES = [
 
 const web = z
   .strictObject({
-    vapid,
+    vapid: vapid.meta({ id: 'VapidKeys' }),
     allowedHosts: z
       .array(
         textThat(
@@ -228,6 +228,7 @@ export const instanceSettings = z
           'Reports per second of all devices. The burst is 60 s worth. More are refused with 429',
         ),
       })
+      .meta({ id: 'InstanceLimits' })
       .prefault({}),
     whenUserIsFull: z
       .enum(['refuse', 'replace-oldest'])
@@ -235,11 +236,11 @@ export const instanceSettings = z
       .describe(
         'What to do when a user who has 100 devices on a platform signs in on another one: refuse it with 422, or remove the device that was seen longest ago.',
       ),
-    apns: apns.optional(),
-    fcm: fcm.optional(),
-    web: web.optional(),
+    apns: apns.meta({ id: 'ApnsSettings' }).optional(),
+    fcm: fcm.meta({ id: 'FcmSettings' }).optional(),
+    web: web.meta({ id: 'WebSettings' }).optional(),
     webhooks: z
-      .array(webhook)
+      .array(webhook.meta({ id: 'InstanceWebhook' }))
       .default([])
       .describe('The endpoints that receive events of this instance.'),
   })

@@ -6,49 +6,49 @@ export interface Operations {
     readonly path: Record<never, string>;
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly name: string; readonly version: string; readonly command: string; readonly startedAtMs: number; readonly threads: number; readonly engine: "memory" | "redis"; readonly store: "sqlite" | "postgresql"; readonly listeners: { readonly channels: { readonly host: string; readonly port: number; readonly tls: boolean; readonly pathPrefix: string }; readonly push: { readonly host: string; readonly port: number; readonly tls: boolean; readonly publicUrl: string | null }; readonly admin: { readonly host: string; readonly port: number; readonly tls: boolean } }; readonly payloads: "show" | "hide" };
+    readonly answer: Server;
   };
   'GET /conditions': {
     readonly path: Record<never, string>;
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly checkedAtMs: number; readonly checked: number; readonly conditions: readonly ({ readonly id: string; readonly level: "bad" | "warn"; readonly text: string; readonly advice: string; readonly sinceMs: number; readonly app?: string | undefined; readonly instance?: string | undefined; readonly webhookUrl?: string | undefined; readonly servers: readonly (string)[] })[]; readonly servers: readonly ({ readonly name: string; readonly away: boolean })[] };
+    readonly answer: { readonly checkedAtMs: number; readonly checked: number; readonly conditions: readonly Condition[]; readonly servers: readonly AskedServer[] };
   };
   'GET /figures': {
     readonly path: Record<never, string>;
     readonly query: { readonly since?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly nowMs: number; readonly stepMs: number; readonly fromMs: number; readonly series: { readonly connections: readonly (number | null)[]; readonly deliveredPerSecond: readonly (number | null)[]; readonly eventsPerSecond: readonly (number | null)[]; readonly loopLateMs: readonly (number | null)[]; readonly memoryBytes: readonly (number | null)[]; readonly webhooksWaiting: readonly (number | null)[]; readonly pushWaiting: readonly (number | null)[]; readonly resumedPerSecond: readonly (number | null)[]; readonly gapsPerSecond: readonly (number | null)[] }; readonly servers: readonly ({ readonly name: string; readonly away: boolean })[] };
+    readonly answer: Figures;
   };
   'GET /nodes': {
     readonly path: Record<never, string>;
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly nodes: readonly ({ readonly name: string; readonly answers: boolean; readonly isAsked: boolean; readonly heardAtMs: number; readonly silentSinceMs: number | null; readonly report: { readonly version: string; readonly startedAtMs: number; readonly threads: readonly ({ readonly name: string; readonly lateMs: number | null })[]; readonly connections: number | null; readonly eventsPerSecond: number | null; readonly deliveredPerSecond: number | null; readonly memoryBytes: number | null; readonly room: { readonly connections: number; readonly limitedBy: "setting" | "open-files" | "memory" } | null; readonly engine: { readonly type: "memory" | "redis"; readonly awaySinceMs: number | null; readonly why: string | null }; readonly notReady: readonly (string)[]; readonly conditions: { readonly bad: number; readonly warn: number } } | null })[] };
+    readonly answer: { readonly nodes: readonly Node[] };
   };
   'GET /apps': {
     readonly path: Record<never, string>;
     readonly query: { readonly secrets?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly apps: readonly ({ readonly id: string; readonly name: string; readonly enabled: boolean; readonly keys: readonly ({ readonly key: string; readonly secret?: string | undefined })[]; readonly clientEvents: boolean; readonly subscriptionCounts: boolean; readonly watchlists: boolean; readonly authorizedConnectionsOnly: boolean; readonly limits: { readonly connections: number; readonly messagesPerDay: number; readonly eventDataBytes: number; readonly channelsPerTrigger: number; readonly eventsPerBatch: number; readonly presenceMembers: number; readonly clientEventsPerSecond: number; readonly channelsPerConnection: number; readonly subscriptionsPerSecond: number; readonly memberChangesPerSecond: number; readonly triggersPerSecond: number; readonly queriesPerSecond: number; readonly historyBytes: number }; readonly history: readonly ({ readonly channels: string; readonly seconds: number; readonly events: number; readonly bytes: number; readonly replay: number })[]; readonly webhooks: readonly ({ readonly url: string; readonly events: readonly (string)[]; readonly batching: boolean })[]; readonly pushRules: readonly ({ readonly channels: string; readonly events: readonly (string)[]; readonly instance: string; readonly interest?: string | undefined; readonly users?: string | undefined; readonly apns?: unknown | undefined; readonly fcm?: unknown | undefined; readonly web?: unknown | undefined; readonly perSecond: number })[]; readonly source: "configuration" | "store" })[]; readonly notServed: readonly ({ readonly id: string; readonly why: string })[] };
+    readonly answer: { readonly apps: readonly App[]; readonly notServed: readonly ({ readonly id: string; readonly why: string })[] };
   };
   'POST /apps': {
     readonly path: Record<never, string>;
     readonly query: Record<never, string>;
-    readonly body: { readonly clientEvents?: boolean | undefined; readonly subscriptionCounts?: boolean | undefined; readonly watchlists?: boolean | undefined; readonly authorizedConnectionsOnly?: boolean | undefined; readonly limits?: { readonly connections?: number | undefined; readonly messagesPerDay?: number | undefined; readonly eventDataBytes?: number | undefined; readonly channelsPerTrigger?: number | undefined; readonly eventsPerBatch?: number | undefined; readonly presenceMembers?: number | undefined; readonly clientEventsPerSecond?: number | undefined; readonly channelsPerConnection?: number | undefined; readonly subscriptionsPerSecond?: number | undefined; readonly memberChangesPerSecond?: number | undefined; readonly triggersPerSecond?: number | undefined; readonly queriesPerSecond?: number | undefined; readonly historyBytes?: number | undefined } | undefined; readonly history?: readonly ({ readonly channels: string; readonly seconds?: number | undefined; readonly events?: number | undefined; readonly bytes?: number | undefined; readonly replay?: number | undefined })[] | undefined; readonly webhooks?: readonly ({ readonly url: string; readonly events: readonly ("channel_occupied" | "channel_vacated" | "member_added" | "member_removed" | "client_event" | "cache_miss" | "subscription_count")[]; readonly batching?: boolean | undefined })[] | undefined; readonly pushRules?: readonly ({ readonly channels: string; readonly events: readonly (string)[]; readonly instance: string; readonly interest?: string | undefined; readonly users?: string | undefined; readonly apns?: unknown | undefined; readonly fcm?: unknown | undefined; readonly web?: unknown | undefined; readonly perSecond?: number | undefined })[] | undefined; readonly name?: string | undefined; readonly enabled?: boolean | undefined; readonly id?: string | undefined; readonly keys?: readonly ({ readonly key: string; readonly secret: string })[] | undefined };
-    readonly answer: { readonly id: string; readonly name: string; readonly enabled: boolean; readonly keys: readonly ({ readonly key: string; readonly secret?: string | undefined })[]; readonly clientEvents: boolean; readonly subscriptionCounts: boolean; readonly watchlists: boolean; readonly authorizedConnectionsOnly: boolean; readonly limits: { readonly connections: number; readonly messagesPerDay: number; readonly eventDataBytes: number; readonly channelsPerTrigger: number; readonly eventsPerBatch: number; readonly presenceMembers: number; readonly clientEventsPerSecond: number; readonly channelsPerConnection: number; readonly subscriptionsPerSecond: number; readonly memberChangesPerSecond: number; readonly triggersPerSecond: number; readonly queriesPerSecond: number; readonly historyBytes: number }; readonly history: readonly ({ readonly channels: string; readonly seconds: number; readonly events: number; readonly bytes: number; readonly replay: number })[]; readonly webhooks: readonly ({ readonly url: string; readonly events: readonly (string)[]; readonly batching: boolean })[]; readonly pushRules: readonly ({ readonly channels: string; readonly events: readonly (string)[]; readonly instance: string; readonly interest?: string | undefined; readonly users?: string | undefined; readonly apns?: unknown | undefined; readonly fcm?: unknown | undefined; readonly web?: unknown | undefined; readonly perSecond: number })[]; readonly source: "configuration" | "store" };
+    readonly body: NewApp;
+    readonly answer: App;
   };
   'GET /apps/{id}': {
     readonly path: { readonly id: string };
     readonly query: { readonly secrets?: string | undefined };
     readonly body: undefined;
-    readonly answer: Operations['POST /apps']['answer'];
+    readonly answer: App;
   };
   'PATCH /apps/{id}': {
     readonly path: { readonly id: string };
     readonly query: { readonly "dry-run"?: string | undefined };
-    readonly body: { readonly clientEvents?: boolean | undefined; readonly subscriptionCounts?: boolean | undefined; readonly watchlists?: boolean | undefined; readonly authorizedConnectionsOnly?: boolean | undefined; readonly limits?: { readonly connections?: number | undefined; readonly messagesPerDay?: number | undefined; readonly eventDataBytes?: number | undefined; readonly channelsPerTrigger?: number | undefined; readonly eventsPerBatch?: number | undefined; readonly presenceMembers?: number | undefined; readonly clientEventsPerSecond?: number | undefined; readonly channelsPerConnection?: number | undefined; readonly subscriptionsPerSecond?: number | undefined; readonly memberChangesPerSecond?: number | undefined; readonly triggersPerSecond?: number | undefined; readonly queriesPerSecond?: number | undefined; readonly historyBytes?: number | undefined } | undefined; readonly history?: readonly ({ readonly channels: string; readonly seconds?: number | undefined; readonly events?: number | undefined; readonly bytes?: number | undefined; readonly replay?: number | undefined })[] | undefined; readonly webhooks?: readonly ({ readonly url: string; readonly events: readonly ("channel_occupied" | "channel_vacated" | "member_added" | "member_removed" | "client_event" | "cache_miss" | "subscription_count")[]; readonly batching?: boolean | undefined })[] | undefined; readonly pushRules?: readonly ({ readonly channels: string; readonly events: readonly (string)[]; readonly instance: string; readonly interest?: string | undefined; readonly users?: string | undefined; readonly apns?: unknown | undefined; readonly fcm?: unknown | undefined; readonly web?: unknown | undefined; readonly perSecond?: number | undefined })[] | undefined; readonly name?: string | undefined; readonly enabled?: boolean | undefined };
-    readonly answer: { readonly id: string; readonly name: string; readonly enabled: boolean; readonly keys: readonly ({ readonly key: string; readonly secret?: string | undefined })[]; readonly clientEvents: boolean; readonly subscriptionCounts: boolean; readonly watchlists: boolean; readonly authorizedConnectionsOnly: boolean; readonly limits: { readonly connections: number; readonly messagesPerDay: number; readonly eventDataBytes: number; readonly channelsPerTrigger: number; readonly eventsPerBatch: number; readonly presenceMembers: number; readonly clientEventsPerSecond: number; readonly channelsPerConnection: number; readonly subscriptionsPerSecond: number; readonly memberChangesPerSecond: number; readonly triggersPerSecond: number; readonly queriesPerSecond: number; readonly historyBytes: number }; readonly history: readonly ({ readonly channels: string; readonly seconds: number; readonly events: number; readonly bytes: number; readonly replay: number })[]; readonly webhooks: readonly ({ readonly url: string; readonly events: readonly (string)[]; readonly batching: boolean })[]; readonly pushRules: readonly ({ readonly channels: string; readonly events: readonly (string)[]; readonly instance: string; readonly interest?: string | undefined; readonly users?: string | undefined; readonly apns?: unknown | undefined; readonly fcm?: unknown | undefined; readonly web?: unknown | undefined; readonly perSecond: number })[]; readonly source: "configuration" | "store"; readonly changes?: readonly ({ readonly setting: string; readonly before?: unknown | undefined; readonly after?: unknown | undefined })[] | undefined };
+    readonly body: AppChanges;
+    readonly answer: ChangedApp;
   };
   'DELETE /apps/{id}': {
     readonly path: { readonly id: string };
@@ -60,37 +60,37 @@ export interface Operations {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly key: string; readonly secret: string };
+    readonly answer: KeyPair;
   };
   'GET /apps/{id}/keys': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly sinceMs: number; readonly keys: readonly ({ readonly key: string; readonly lastUsedAtMs?: number | undefined; readonly lastRequestAtMs?: number | undefined; readonly lastSignatureAtMs?: number | undefined; readonly lastConnectionAtMs?: number | undefined; readonly connections: number })[] };
+    readonly answer: { readonly servers: readonly AskedServer[]; readonly sinceMs: number; readonly keys: readonly UsedKey[] };
   };
   'DELETE /apps/{id}/keys/{key}': {
     readonly path: { readonly id: string; readonly key: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: Operations['POST /apps']['answer'];
+    readonly answer: App;
   };
   'POST /apps/{id}/disable': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: Operations['POST /apps']['answer'];
+    readonly answer: App;
   };
   'POST /apps/{id}/enable': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: Operations['POST /apps']['answer'];
+    readonly answer: App;
   };
   'GET /instances/{id}/keys': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly sinceMs: number; readonly keys: readonly ({ readonly key: string; readonly lastUsedAtMs?: number | undefined; readonly lastRequestAtMs?: number | undefined; readonly lastSignatureAtMs?: number | undefined })[] };
+    readonly answer: { readonly servers: readonly AskedServer[]; readonly sinceMs: number; readonly keys: readonly UsedSecretKey[] };
   };
   'POST /instances/{id}/keys': {
     readonly path: { readonly id: string };
@@ -102,25 +102,25 @@ export interface Operations {
     readonly path: Record<never, string>;
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly apps: readonly ({ readonly id: string; readonly connections: number; readonly channels: number; readonly messagesToday: number; readonly clientMessagesToday: number })[]; readonly servers: readonly ({ readonly name: string; readonly connections: number; readonly apps: readonly ({ readonly id: string; readonly connections: number })[] })[] };
+    readonly answer: { readonly apps: readonly AppActivity[]; readonly servers: readonly ServerActivity[] };
   };
   'GET /apps/{id}/channels': {
     readonly path: { readonly id: string };
     readonly query: { readonly prefix?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly channels: readonly ({ readonly name: string; readonly subscriptions: number; readonly users: number })[]; readonly more: boolean; readonly next: string | null };
+    readonly answer: { readonly channels: readonly Channel[]; readonly more: boolean; readonly next: string | null };
   };
   'GET /apps/{id}/usage': {
     readonly path: { readonly id: string };
     readonly query: { readonly days?: string | undefined; readonly unit?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly usage: readonly ({ readonly day: string; readonly hour?: number | undefined; readonly messages: number; readonly clientMessages: number; readonly connections?: { readonly most: number; readonly fewest: number; readonly average: number } | null | undefined })[] };
+    readonly answer: { readonly usage: readonly Usage[] };
   };
   'POST /apps/{id}/events': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
-    readonly body: { readonly name: string; readonly channels: readonly (string)[]; readonly data: string; readonly socketId?: string | undefined };
-    readonly answer: { readonly channels: readonly ({ readonly name: string; readonly receivers: number; readonly near: string | null })[] };
+    readonly body: NewEvent;
+    readonly answer: { readonly channels: readonly ReachedChannel[] };
   };
   'GET /apps/{id}/stream': {
     readonly path: { readonly id: string };
@@ -131,26 +131,26 @@ export interface Operations {
   'POST /apps/{id}/check-auth': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
-    readonly body: { readonly channel: string; readonly socketId: string; readonly auth: string; readonly channelData?: string | undefined };
-    readonly answer: { readonly ok: boolean; readonly text: string; readonly expected: { readonly signed: string } };
+    readonly body: Authorisation;
+    readonly answer: CheckedAuthorisation;
   };
   'GET /apps/{id}/channels/{name}': {
     readonly path: { readonly id: string; readonly name: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly name: string; readonly occupied: boolean; readonly subscriptions: number; readonly users: number; readonly members: readonly ({ readonly userId: string; readonly userInfo: string | null })[]; readonly cached: { readonly name: string; readonly data: string | null; readonly bytes: number; readonly ageMs: number } | null; readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number; readonly server: string })[]; readonly moreConnections: boolean };
+    readonly answer: ChannelDetails;
   };
   'GET /apps/{id}/connections': {
     readonly path: { readonly id: string };
     readonly query: { readonly user?: string | undefined; readonly channel?: string | undefined; readonly address?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number; readonly server: string })[]; readonly next: string | null };
+    readonly answer: { readonly servers: readonly AskedServer[]; readonly connections: readonly Connection[]; readonly next: string | null };
   };
   'GET /apps/{id}/connections/{socket}': {
     readonly path: { readonly id: string; readonly socket: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number; readonly server: string; readonly channelNames: readonly (string)[]; readonly watching: number };
+    readonly answer: ConnectionDetails;
   };
   'DELETE /apps/{id}/connections/{socket}': {
     readonly path: { readonly id: string; readonly socket: string };
@@ -162,7 +162,7 @@ export interface Operations {
     readonly path: { readonly id: string; readonly name: string };
     readonly query: { readonly limit?: string | undefined; readonly before?: string | undefined; readonly after?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly name: string; readonly rule: { readonly seconds: number; readonly events: number; readonly bytes: number; readonly replay: number } | null; readonly events: readonly ({ readonly id: string; readonly name: string; readonly data: string | null; readonly bytes: number; readonly atMs: number; readonly exceptSocketId: string | null })[]; readonly lastId: string | null; readonly more: boolean; readonly complete: boolean | null };
+    readonly answer: ChannelHistory;
   };
   'DELETE /apps/{id}/channels/{name}/history': {
     readonly path: { readonly id: string; readonly name: string };
@@ -174,31 +174,31 @@ export interface Operations {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly problems: readonly ({ readonly source: "client" | "connection" | "backend"; readonly kind: string; readonly text: string; readonly advice: string; readonly count: number; readonly firstAtMs: number; readonly lastAtMs: number; readonly server: string; readonly example: { readonly text: string; readonly socket?: string | undefined; readonly user?: string | undefined; readonly address?: string | undefined; readonly path?: string | undefined } })[] };
+    readonly answer: { readonly servers: readonly AskedServer[]; readonly problems: readonly Problem[] };
   };
   'GET /instances': {
     readonly path: Record<never, string>;
     readonly query: { readonly secrets?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly instances: readonly ({ readonly id: string; readonly name: string; readonly secretKeys: readonly (string)[]; readonly app?: string | undefined; readonly limits: { readonly devices: number; readonly interests: number; readonly publishesPerSecond: number; readonly backendRequestsPerSecond: number; readonly pendingPublishBytes: number; readonly retryHours: number; readonly deviceRequestsPerSecond: number; readonly deviceRowsPerSecond: number; readonly reportsPerSecond: number }; readonly whenUserIsFull: "refuse" | "replace-oldest"; readonly apns?: { readonly teamId: string; readonly keyId: string; readonly privateKeyFile?: string | undefined; readonly environment: "production" | "sandbox" | "auto"; readonly origin: string | null; readonly caFile: string | null } | undefined; readonly fcm?: { readonly serviceAccountFile?: string | undefined; readonly origin: string | null; readonly caFile: string | null } | undefined; readonly web?: { readonly vapid: { readonly publicKey: string; readonly privateKey?: string | undefined; readonly subject: string }; readonly allowedHosts: readonly (string)[]; readonly allowPrivateAddresses: boolean; readonly caFile: string | null } | undefined; readonly webhooks: readonly ({ readonly url: string; readonly events: readonly (string)[]; readonly secret?: string | undefined; readonly customData: unknown })[]; readonly source: "configuration" | "store" })[]; readonly notServed: readonly ({ readonly id: string; readonly why: string })[] };
+    readonly answer: { readonly instances: readonly Instance[]; readonly notServed: readonly ({ readonly id: string; readonly why: string })[] };
   };
   'POST /instances': {
     readonly path: Record<never, string>;
     readonly query: Record<never, string>;
-    readonly body: { readonly app?: string | null | undefined; readonly limits?: { readonly devices?: number | undefined; readonly interests?: number | undefined; readonly publishesPerSecond?: number | undefined; readonly backendRequestsPerSecond?: number | undefined; readonly pendingPublishBytes?: number | undefined; readonly retryHours?: number | undefined; readonly deviceRequestsPerSecond?: number | undefined; readonly deviceRowsPerSecond?: number | undefined; readonly reportsPerSecond?: number | undefined } | undefined; readonly whenUserIsFull?: "refuse" | "replace-oldest" | undefined; readonly apns?: { readonly teamId?: string | undefined; readonly keyId?: string | undefined; readonly privateKeyFile?: string | undefined; readonly privateKey?: string | undefined; readonly environment?: "production" | "sandbox" | "auto" | undefined; readonly origin?: string | null | undefined; readonly caFile?: string | null | undefined } | null | undefined; readonly fcm?: { readonly serviceAccountFile?: string | undefined; readonly serviceAccount?: string | undefined; readonly origin?: string | null | undefined; readonly caFile?: string | null | undefined } | null | undefined; readonly web?: { readonly vapid?: { readonly publicKey?: string | undefined; readonly privateKey?: string | undefined; readonly subject?: string | undefined } | undefined; readonly allowedHosts?: readonly (string)[] | undefined; readonly allowPrivateAddresses?: boolean | undefined; readonly caFile?: string | null | undefined } | null | undefined; readonly webhooks?: readonly ({ readonly url: string; readonly events: readonly ("v1.PublishToUsersAttempt" | "v1.UserNotificationAcknowledgement" | "v1.UserNotificationOpen")[]; readonly secret: string; readonly customData?: unknown | undefined })[] | undefined; readonly name?: string | undefined; readonly id?: string | undefined; readonly secretKeys?: readonly (string)[] | undefined };
-    readonly answer: { readonly id: string; readonly name: string; readonly secretKeys: readonly (string)[]; readonly app?: string | undefined; readonly limits: { readonly devices: number; readonly interests: number; readonly publishesPerSecond: number; readonly backendRequestsPerSecond: number; readonly pendingPublishBytes: number; readonly retryHours: number; readonly deviceRequestsPerSecond: number; readonly deviceRowsPerSecond: number; readonly reportsPerSecond: number }; readonly whenUserIsFull: "refuse" | "replace-oldest"; readonly apns?: { readonly teamId: string; readonly keyId: string; readonly privateKeyFile?: string | undefined; readonly environment: "production" | "sandbox" | "auto"; readonly origin: string | null; readonly caFile: string | null } | undefined; readonly fcm?: { readonly serviceAccountFile?: string | undefined; readonly origin: string | null; readonly caFile: string | null } | undefined; readonly web?: { readonly vapid: { readonly publicKey: string; readonly privateKey?: string | undefined; readonly subject: string }; readonly allowedHosts: readonly (string)[]; readonly allowPrivateAddresses: boolean; readonly caFile: string | null } | undefined; readonly webhooks: readonly ({ readonly url: string; readonly events: readonly (string)[]; readonly secret?: string | undefined; readonly customData: unknown })[]; readonly source: "configuration" | "store" };
+    readonly body: NewInstance;
+    readonly answer: Instance;
   };
   'GET /instances/{id}': {
     readonly path: { readonly id: string };
     readonly query: { readonly secrets?: string | undefined };
     readonly body: undefined;
-    readonly answer: Operations['POST /instances']['answer'];
+    readonly answer: Instance;
   };
   'PATCH /instances/{id}': {
     readonly path: { readonly id: string };
     readonly query: { readonly "dry-run"?: string | undefined };
-    readonly body: { readonly app?: string | null | undefined; readonly limits?: { readonly devices?: number | undefined; readonly interests?: number | undefined; readonly publishesPerSecond?: number | undefined; readonly backendRequestsPerSecond?: number | undefined; readonly pendingPublishBytes?: number | undefined; readonly retryHours?: number | undefined; readonly deviceRequestsPerSecond?: number | undefined; readonly deviceRowsPerSecond?: number | undefined; readonly reportsPerSecond?: number | undefined } | undefined; readonly whenUserIsFull?: "refuse" | "replace-oldest" | undefined; readonly apns?: { readonly teamId?: string | undefined; readonly keyId?: string | undefined; readonly privateKeyFile?: string | undefined; readonly privateKey?: string | undefined; readonly environment?: "production" | "sandbox" | "auto" | undefined; readonly origin?: string | null | undefined; readonly caFile?: string | null | undefined } | null | undefined; readonly fcm?: { readonly serviceAccountFile?: string | undefined; readonly serviceAccount?: string | undefined; readonly origin?: string | null | undefined; readonly caFile?: string | null | undefined } | null | undefined; readonly web?: { readonly vapid?: { readonly publicKey?: string | undefined; readonly privateKey?: string | undefined; readonly subject?: string | undefined } | undefined; readonly allowedHosts?: readonly (string)[] | undefined; readonly allowPrivateAddresses?: boolean | undefined; readonly caFile?: string | null | undefined } | null | undefined; readonly webhooks?: readonly ({ readonly url: string; readonly events: readonly ("v1.PublishToUsersAttempt" | "v1.UserNotificationAcknowledgement" | "v1.UserNotificationOpen")[]; readonly secret: string; readonly customData?: unknown | undefined })[] | undefined; readonly name?: string | undefined };
-    readonly answer: { readonly id: string; readonly name: string; readonly secretKeys: readonly (string)[]; readonly app?: string | undefined; readonly limits: { readonly devices: number; readonly interests: number; readonly publishesPerSecond: number; readonly backendRequestsPerSecond: number; readonly pendingPublishBytes: number; readonly retryHours: number; readonly deviceRequestsPerSecond: number; readonly deviceRowsPerSecond: number; readonly reportsPerSecond: number }; readonly whenUserIsFull: "refuse" | "replace-oldest"; readonly apns?: { readonly teamId: string; readonly keyId: string; readonly privateKeyFile?: string | undefined; readonly environment: "production" | "sandbox" | "auto"; readonly origin: string | null; readonly caFile: string | null } | undefined; readonly fcm?: { readonly serviceAccountFile?: string | undefined; readonly origin: string | null; readonly caFile: string | null } | undefined; readonly web?: { readonly vapid: { readonly publicKey: string; readonly privateKey?: string | undefined; readonly subject: string }; readonly allowedHosts: readonly (string)[]; readonly allowPrivateAddresses: boolean; readonly caFile: string | null } | undefined; readonly webhooks: readonly ({ readonly url: string; readonly events: readonly (string)[]; readonly secret?: string | undefined; readonly customData: unknown })[]; readonly source: "configuration" | "store"; readonly changes?: readonly ({ readonly setting: string; readonly before?: unknown | undefined; readonly after?: unknown | undefined })[] | undefined };
+    readonly body: InstanceChanges;
+    readonly answer: ChangedInstance;
   };
   'DELETE /instances/{id}': {
     readonly path: { readonly id: string };
@@ -210,19 +210,19 @@ export interface Operations {
     readonly path: { readonly id: string; readonly key: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: Operations['POST /instances']['answer'];
+    readonly answer: Instance;
   };
   'GET /instances/{id}/gateways': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly gateways: readonly ({ readonly platform: "apns" | "fcm" | "web"; readonly configured: boolean; readonly pauses: readonly ({ readonly origin: string | null; readonly cause: "gateway" | "credential"; readonly reason: string; readonly words: string; readonly why: string; readonly advice: string | null; readonly unproven: boolean; readonly sinceMs: number; readonly servers: readonly (string)[] })[]; readonly morePauses: number; readonly acceptedAtMs: number | null; readonly refusal: { readonly atMs: number; readonly reason: string; readonly words: string; readonly why: string; readonly advice: string | null } | null })[] };
+    readonly answer: { readonly servers: readonly AskedServer[]; readonly gateways: readonly Gateway[] };
   };
   'POST /instances/{id}/gateways/check': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
-    readonly body: { readonly platform: "apns" | "fcm" | "web"; readonly apns?: { readonly teamId: string; readonly keyId: string; readonly privateKey: string; readonly environment?: "production" | "sandbox" | "auto" | undefined } | undefined; readonly fcm?: { readonly serviceAccount: string } | undefined };
-    readonly answer: { readonly answers: readonly ({ readonly origin: string | null; readonly result: "accepted" | "refused" | "silent"; readonly reason: string; readonly words: string; readonly why: string; readonly advice: string | null; readonly durationMs: number })[] };
+    readonly body: GatewayCheck;
+    readonly answer: { readonly answers: readonly GatewayAnswer[] };
   };
   'GET /instances/{id}/stream': {
     readonly path: { readonly id: string };
@@ -233,38 +233,38 @@ export interface Operations {
   'POST /instances/{id}/previews': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
-    readonly body: { readonly interests?: unknown | undefined; readonly users?: unknown | undefined; readonly apns?: unknown | undefined; readonly fcm?: unknown | undefined; readonly web?: unknown | undefined; readonly live?: unknown | undefined; readonly webhookUrl?: unknown | undefined; readonly sendAt?: unknown | undefined };
-    readonly answer: { readonly faults: readonly ({ readonly field: string; readonly rule: string })[]; readonly requests: readonly ({ readonly platform: "apns" | "fcm" | "web"; readonly configured: boolean; readonly bytes: number; readonly bytesMax: number; readonly method: "POST"; readonly url: string; readonly headers: readonly ({ readonly name: string; readonly value: string })[]; readonly body: string })[]; readonly audience: { readonly devices: number; readonly platforms: { readonly apns: number; readonly fcm: number; readonly web: number }; readonly more: boolean } | null; readonly live: { readonly asked: number; readonly reached: number; readonly silent: number; readonly absent: number } | null };
+    readonly body: NewPublish;
+    readonly answer: PublishPreview;
   };
   'POST /instances/{id}/publishes': {
     readonly path: { readonly id: string };
     readonly query: { readonly idempotencyKey?: string | undefined };
-    readonly body: Operations['POST /instances/{id}/previews']['body'];
+    readonly body: NewPublish;
     readonly answer: { readonly publishId: string };
   };
   'GET /instances/{id}/publishes': {
     readonly path: { readonly id: string };
     readonly query: { readonly state?: string | undefined; readonly limit?: string | undefined; readonly before?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly publishes: readonly ({ readonly id: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly target: { readonly kind: "interests" | "users"; readonly count: number | null; readonly names: readonly (string)[] | null }; readonly createdAtMs: number; readonly sendAtMs: number | null; readonly finishedAtMs: number | null; readonly delivered: number; readonly opened: number; readonly devices: { readonly planned: number; readonly accepted: number; readonly retrying: number; readonly failed: number; readonly pruned: number; readonly expired: number; readonly cancelled: number }; readonly paused: boolean })[]; readonly next: string | null };
+    readonly answer: { readonly publishes: readonly Publish[]; readonly next: string | null };
   };
   'GET /instances/{id}/devices': {
     readonly path: { readonly id: string };
     readonly query: { readonly id?: string | undefined; readonly user?: string | undefined; readonly interest?: string | undefined; readonly platform?: string | undefined; readonly neverAccepted?: string | undefined; readonly paused?: string | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly devices: readonly ({ readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly userId: string | null; readonly registeredAt: string; readonly seenAt: string; readonly accepted: boolean; readonly acceptedAt: string | null; readonly pausedUntil: string | null; readonly metadata: Readonly<Record<string, string>>; readonly client: string })[]; readonly next: string | null };
+    readonly answer: { readonly devices: readonly Device[]; readonly next: string | null };
   };
   'POST /instances/{id}/devices/remove': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
-    readonly body: { readonly platform?: "apns" | "fcm" | "web" | undefined; readonly neverAccepted?: boolean | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly dryRun?: boolean | undefined; readonly after?: string | undefined };
+    readonly body: { readonly platform?: Platform | undefined; readonly neverAccepted?: boolean | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly dryRun?: boolean | undefined; readonly after?: string | undefined };
     readonly answer: { readonly devices: number; readonly dryRun: boolean; readonly next: string | null };
   };
   'GET /instances/{id}/devices/{device}': {
     readonly path: { readonly id: string; readonly device: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly registeredAt: string; readonly registered: { readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly userId: string | null; readonly registeredAt: string; readonly seenAt: string; readonly accepted: boolean; readonly acceptedAt: string | null; readonly pausedUntil: string | null; readonly metadata: Readonly<Record<string, string>>; readonly client: string; readonly bundleId: string | null; readonly token: { readonly begins: string; readonly length: number }; readonly pushService: string | null; readonly interests: readonly (string)[]; readonly moreInterests: boolean } | null; readonly removed: { readonly at: string; readonly reason: string; readonly why: string; readonly advice: string | null } | null };
+    readonly answer: DeviceDetails;
   };
   'DELETE /instances/{id}/devices/{device}': {
     readonly path: { readonly id: string; readonly device: string };
@@ -276,25 +276,25 @@ export interface Operations {
     readonly path: { readonly id: string; readonly device: string };
     readonly query: { readonly limit?: string | undefined; readonly after?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly publishes: readonly ({ readonly publish: string; readonly device: string; readonly createdAt: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly outcome: { readonly at: string | null; readonly what: "registered" | "published" | "scheduled" | "not-in-audience" | "waiting" | "live-reached" | "live-silent" | "live-absent" | "live-skipped" | "gateway-paused" | "device-paused" | "accepted" | "retry" | "failed" | "expired" | "pruned" | "removed" | "cancelled" | "delivered" | "opened"; readonly detail: string; readonly advice: string | null } })[]; readonly looked: number; readonly next: string | null };
+    readonly answer: { readonly publishes: readonly DevicePublish[]; readonly looked: number; readonly next: string | null };
   };
   'GET /instances/{id}/publishes/{publish}/devices': {
     readonly path: { readonly id: string; readonly publish: string };
     readonly query: { readonly reason?: string | undefined; readonly platform?: string | undefined; readonly state?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly devices: readonly ({ readonly id: string | null; readonly platform: "apns" | "fcm" | "web" | null; readonly userId: string | null; readonly state: "retrying" | "failed" | "expired" | "pruned" | "cancelled"; readonly attempts: number; readonly changedAt: string; readonly nextAttemptAt: string | null; readonly reason: string; readonly why: string; readonly advice: string | null })[]; readonly next: string | null };
+    readonly answer: { readonly devices: readonly UnreachedDevice[]; readonly next: string | null };
   };
   'GET /instances/{id}/publishes/{publish}/devices/{device}': {
     readonly path: { readonly id: string; readonly publish: string; readonly device: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly publish: string; readonly device: string; readonly platform: "apns" | "fcm" | "web"; readonly events: readonly ({ readonly at: string | null; readonly what: "registered" | "published" | "scheduled" | "not-in-audience" | "waiting" | "live-reached" | "live-silent" | "live-absent" | "live-skipped" | "gateway-paused" | "device-paused" | "accepted" | "retry" | "failed" | "expired" | "pruned" | "removed" | "cancelled" | "delivered" | "opened"; readonly detail: string; readonly advice: string | null })[] };
+    readonly answer: Timeline;
   };
   'GET /users/{user}': {
     readonly path: { readonly user: string };
     readonly query: { readonly app?: string | undefined; readonly channel?: string | undefined; readonly instance?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly user: string; readonly app: { readonly id: string; readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number; readonly server: string; readonly channelNames: readonly (string)[] })[]; readonly moreConnections: boolean } | null; readonly push: { readonly id: string; readonly devices: readonly ({ readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly userId: string | null; readonly registeredAt: string; readonly seenAt: string; readonly accepted: boolean; readonly acceptedAt: string | null; readonly pausedUntil: string | null; readonly metadata: Readonly<Record<string, string>>; readonly client: string })[]; readonly moreDevices: boolean; readonly publishes: readonly ({ readonly publish: string; readonly device: string; readonly createdAt: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly outcome: { readonly at: string | null; readonly what: "registered" | "published" | "scheduled" | "not-in-audience" | "waiting" | "live-reached" | "live-silent" | "live-absent" | "live-skipped" | "gateway-paused" | "device-paused" | "accepted" | "retry" | "failed" | "expired" | "pruned" | "removed" | "cancelled" | "delivered" | "opened"; readonly detail: string; readonly advice: string | null } })[]; readonly looked: number } | null };
+    readonly answer: User;
   };
   'GET /publishes/{publish}': {
     readonly path: { readonly publish: string };
@@ -306,31 +306,31 @@ export interface Operations {
     readonly path: { readonly id: string; readonly publish: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly id: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly target: { readonly kind: "interests" | "users"; readonly count: number | null; readonly names: readonly (string)[] | null }; readonly createdAtMs: number; readonly sendAtMs: number | null; readonly finishedAtMs: number | null; readonly delivered: number; readonly opened: number; readonly dueAtMs: number; readonly platforms: { readonly apns: { readonly planned: number; readonly accepted: number; readonly retrying: number; readonly failed: number; readonly pruned: number; readonly expired: number; readonly cancelled: number }; readonly fcm: { readonly planned: number; readonly accepted: number; readonly retrying: number; readonly failed: number; readonly pruned: number; readonly expired: number; readonly cancelled: number }; readonly web: { readonly planned: number; readonly accepted: number; readonly retrying: number; readonly failed: number; readonly pruned: number; readonly expired: number; readonly cancelled: number } }; readonly live: { readonly state: "scheduled" | "asking" | "done" | "skipped"; readonly push: "absent" | "always"; readonly waitSeconds: number; readonly users: number; readonly reached: number; readonly silent: number; readonly absent: number; readonly connections: number; readonly why: string | null; readonly advice: string | null } | null; readonly rule: { readonly app: string; readonly channel: string; readonly event: string } | null; readonly payloads: string | null; readonly seconds: { readonly half: number; readonly most: number } | null; readonly reasons: readonly ({ readonly platform: "apns" | "fcm" | "web"; readonly reason: string; readonly devices: number; readonly why: string; readonly advice: string | null })[]; readonly pauses: readonly ({ readonly platform: "apns" | "fcm" | "web"; readonly origin: string | null; readonly cause: "gateway" | "credential"; readonly reason: string; readonly words: string; readonly why: string; readonly advice: string | null; readonly devices: number | null; readonly sinceMs: number; readonly servers: readonly (string)[] })[]; readonly servers: readonly ({ readonly name: string; readonly away: boolean })[] };
+    readonly answer: PublishDetails;
   };
   'GET /instances/{id}/publishes/{publish}/users': {
     readonly path: { readonly id: string; readonly publish: string };
     readonly query: { readonly state?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly users: readonly ({ readonly user: string; readonly state: "reached" | "silent" | "absent"; readonly connections: number; readonly answeredAfterMs: number | null; readonly notified: boolean | null })[]; readonly next: string | null };
+    readonly answer: { readonly users: readonly PublishUser[]; readonly next: string | null };
   };
   'POST /instances/{id}/publishes/{publish}/cancel': {
     readonly path: { readonly id: string; readonly publish: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly id: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly cancelled: boolean };
+    readonly answer: { readonly id: string; readonly state: PublishState; readonly cancelled: boolean };
   };
   'GET /webhooks': {
     readonly path: Record<never, string>;
     readonly query: { readonly app?: string | undefined; readonly instance?: string | undefined; readonly state?: string | undefined; readonly limit?: string | undefined; readonly before?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly webhooks: readonly ({ readonly id: string; readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly state: "waiting" | "delivered" | "failed"; readonly reason: string; readonly url: string; readonly events: string; readonly attempts: number; readonly bodyBytes: number; readonly createdAt: string; readonly nextAttemptAt: string | null; readonly finishedAt: string | null })[]; readonly next: string | null };
+    readonly answer: { readonly webhooks: readonly Webhook[]; readonly next: string | null };
   };
   'GET /webhooks/{id}': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly id: string; readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly state: "waiting" | "delivered" | "failed"; readonly reason: string; readonly url: string; readonly events: string; readonly attempts: number; readonly bodyBytes: number; readonly createdAt: string; readonly nextAttemptAt: string | null; readonly finishedAt: string | null; readonly body: string | null; readonly attemptLog: readonly ({ readonly number: number; readonly at: string; readonly durationMs: number; readonly outcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly status: number | null; readonly answer: string | null })[] };
+    readonly answer: WebhookDetails;
   };
   'POST /webhooks/{id}/replay': {
     readonly path: { readonly id: string };
@@ -342,7 +342,7 @@ export interface Operations {
     readonly path: Record<never, string>;
     readonly query: { readonly app?: string | undefined; readonly instance?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly endpoints: readonly ({ readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly url: string; readonly delivered: number; readonly failed: number; readonly lastAtMs: number; readonly lastOutcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly lastStatus: number | null; readonly lastDeliveredAtMs: number | null; readonly failingSinceMs: number | null; readonly durations: readonly ({ readonly upToMs: number | null; readonly attempts: number })[]; readonly waiting: number; readonly oldestWaitingAtMs: number | null; readonly servers: readonly (string)[] })[] };
+    readonly answer: { readonly servers: readonly AskedServer[]; readonly endpoints: readonly WebhookEndpoint[] };
   };
   'POST /webhook-replays': {
     readonly path: Record<never, string>;
@@ -354,13 +354,13 @@ export interface Operations {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
     readonly body: { readonly url: string };
-    readonly answer: { readonly outcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly status: number | null; readonly durationMs: number; readonly answer: string | null };
+    readonly answer: { readonly outcome: WebhookOutcome; readonly status: number | null; readonly durationMs: number; readonly answer: string | null };
   };
   'GET /log': {
     readonly path: Record<never, string>;
     readonly query: { readonly level?: string | undefined; readonly text?: string | undefined; readonly before?: string | undefined; readonly limit?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly lines: readonly ({ readonly n: number; readonly atMs: number; readonly level: "debug" | "info" | "warn" | "error"; readonly message: string; readonly fields: Readonly<Record<string, string | number | boolean>>; readonly server: string })[]; readonly next: number | null };
+    readonly answer: { readonly servers: readonly AskedServer[]; readonly lines: readonly LogLine[]; readonly next: number | null };
   };
   'GET /log/stream': {
     readonly path: Record<never, string>;
@@ -372,13 +372,13 @@ export interface Operations {
     readonly path: Record<never, string>;
     readonly query: Record<never, string>;
     readonly body: { readonly password: string } | { readonly token: string };
-    readonly answer: { readonly user: string | null; readonly role: "viewer" | "support" | "operator" | "admin"; readonly apps: "*" | readonly (string)[]; readonly instances: "*" | readonly (string)[]; readonly payloads: boolean; readonly how: "password" | "proxy" };
+    readonly answer: Session;
   };
   'GET /session': {
     readonly path: Record<never, string>;
     readonly query: { readonly nobody?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly user: string | null; readonly role: "viewer" | "support" | "operator" | "admin"; readonly apps: "*" | readonly (string)[]; readonly instances: "*" | readonly (string)[]; readonly payloads: boolean; readonly how: "password" | "proxy" } | null;
+    readonly answer: Session | null;
   };
   'DELETE /session': {
     readonly path: Record<never, string>;
@@ -396,7 +396,7 @@ export interface Operations {
     readonly path: Record<never, string>;
     readonly query: { readonly limit?: string | undefined; readonly before?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly entries: readonly ({ readonly id: string; readonly at: string; readonly lastAt: string; readonly times: number; readonly user: string | null; readonly how: "password" | "proxy"; readonly address: string | null; readonly operation: string; readonly subject: string | null; readonly detail: string; readonly status: number })[]; readonly next: string | null };
+    readonly answer: { readonly entries: readonly AuditEntry[]; readonly next: string | null };
   };
   'GET /openapi.json': {
     readonly path: Record<never, string>;
@@ -405,3 +405,898 @@ export interface Operations {
     readonly answer: { readonly openapi: string };
   };
 }
+
+export type ApnsSettings = {
+  readonly teamId: string;
+  readonly keyId: string;
+  readonly privateKeyFile?: string | undefined;
+  readonly environment: "production" | "sandbox" | "auto";
+  readonly origin: string | null;
+  readonly caFile: string | null;
+};
+
+export type ApnsSettingsInput = {
+  readonly teamId?: string | undefined;
+  readonly keyId?: string | undefined;
+  readonly privateKeyFile?: string | undefined;
+  readonly privateKey?: string | undefined;
+  readonly environment?: "production" | "sandbox" | "auto" | undefined;
+  readonly origin?: string | null | undefined;
+  readonly caFile?: string | null | undefined;
+};
+
+export type App = {
+  readonly id: string;
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly keys: readonly AppKey[];
+  readonly clientEvents: boolean;
+  readonly subscriptionCounts: boolean;
+  readonly watchlists: boolean;
+  readonly authorizedConnectionsOnly: boolean;
+  readonly limits: AppLimits;
+  readonly history: readonly HistoryRule[];
+  readonly webhooks: readonly AppWebhook[];
+  readonly pushRules: readonly PushRule[];
+  readonly source: "configuration" | "store";
+};
+
+export type AppActivity = {
+  readonly id: string;
+  readonly connections: number;
+  readonly channels: number;
+  readonly messagesToday: number;
+  readonly clientMessagesToday: number;
+};
+
+export type AppChanges = {
+  readonly clientEvents?: boolean | undefined;
+  readonly subscriptionCounts?: boolean | undefined;
+  readonly watchlists?: boolean | undefined;
+  readonly authorizedConnectionsOnly?: boolean | undefined;
+  readonly limits?: AppLimitsInput | undefined;
+  readonly history?: readonly HistoryRuleInput[] | undefined;
+  readonly webhooks?: readonly AppWebhookInput[] | undefined;
+  readonly pushRules?: readonly PushRuleInput[] | undefined;
+  readonly name?: string | undefined;
+  readonly enabled?: boolean | undefined;
+};
+
+export type AppKey = {
+  readonly key: string;
+  readonly secret?: string | undefined;
+};
+
+export type AppLimits = {
+  readonly connections: number;
+  readonly messagesPerDay: number;
+  readonly eventDataBytes: number;
+  readonly channelsPerTrigger: number;
+  readonly eventsPerBatch: number;
+  readonly presenceMembers: number;
+  readonly clientEventsPerSecond: number;
+  readonly channelsPerConnection: number;
+  readonly subscriptionsPerSecond: number;
+  readonly memberChangesPerSecond: number;
+  readonly triggersPerSecond: number;
+  readonly queriesPerSecond: number;
+  readonly historyBytes: number;
+};
+
+export type AppLimitsInput = {
+  readonly connections?: number | undefined;
+  readonly messagesPerDay?: number | undefined;
+  readonly eventDataBytes?: number | undefined;
+  readonly channelsPerTrigger?: number | undefined;
+  readonly eventsPerBatch?: number | undefined;
+  readonly presenceMembers?: number | undefined;
+  readonly clientEventsPerSecond?: number | undefined;
+  readonly channelsPerConnection?: number | undefined;
+  readonly subscriptionsPerSecond?: number | undefined;
+  readonly memberChangesPerSecond?: number | undefined;
+  readonly triggersPerSecond?: number | undefined;
+  readonly queriesPerSecond?: number | undefined;
+  readonly historyBytes?: number | undefined;
+};
+
+export type AppWebhook = {
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly batching: boolean;
+};
+
+export type AppWebhookInput = {
+  readonly url: string;
+  readonly events: readonly ("channel_occupied" | "channel_vacated" | "member_added" | "member_removed" | "client_event" | "cache_miss" | "subscription_count")[];
+  readonly batching?: boolean | undefined;
+};
+
+export type AskedServer = {
+  readonly name: string;
+  readonly away: boolean;
+};
+
+export type AuditEntry = {
+  readonly id: string;
+  readonly at: string;
+  readonly lastAt: string;
+  readonly times: number;
+  readonly user: string | null;
+  readonly how: "password" | "proxy";
+  readonly address: string | null;
+  readonly operation: string;
+  readonly subject: string | null;
+  readonly detail: string;
+  readonly status: number;
+};
+
+export type Authorisation = {
+  readonly channel: string;
+  readonly socketId: string;
+  readonly auth: string;
+  readonly channelData?: string | undefined;
+};
+
+export type CachedEvent = {
+  readonly name: string;
+  readonly data: string | null;
+  readonly bytes: number;
+  readonly ageMs: number;
+};
+
+export type ChangedApp = {
+  readonly id: string;
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly keys: readonly AppKey[];
+  readonly clientEvents: boolean;
+  readonly subscriptionCounts: boolean;
+  readonly watchlists: boolean;
+  readonly authorizedConnectionsOnly: boolean;
+  readonly limits: AppLimits;
+  readonly history: readonly HistoryRule[];
+  readonly webhooks: readonly AppWebhook[];
+  readonly pushRules: readonly PushRule[];
+  readonly source: "configuration" | "store";
+  readonly changes?: readonly SettingChange[] | undefined;
+};
+
+export type ChangedInstance = {
+  readonly id: string;
+  readonly name: string;
+  readonly secretKeys: readonly string[];
+  readonly app?: string | undefined;
+  readonly limits: InstanceLimits;
+  readonly whenUserIsFull: "refuse" | "replace-oldest";
+  readonly apns?: ApnsSettings | undefined;
+  readonly fcm?: FcmSettings | undefined;
+  readonly web?: WebSettings | undefined;
+  readonly webhooks: readonly InstanceWebhook[];
+  readonly source: "configuration" | "store";
+  readonly changes?: readonly SettingChange[] | undefined;
+};
+
+export type Channel = {
+  readonly name: string;
+  readonly subscriptions: number;
+  readonly users: number;
+};
+
+export type ChannelDetails = {
+  readonly name: string;
+  readonly occupied: boolean;
+  readonly subscriptions: number;
+  readonly users: number;
+  readonly members: readonly Member[];
+  readonly cached: CachedEvent | null;
+  readonly servers: readonly AskedServer[];
+  readonly connections: readonly Connection[];
+  readonly moreConnections: boolean;
+};
+
+export type ChannelHistory = {
+  readonly name: string;
+  readonly rule: { readonly seconds: number; readonly events: number; readonly bytes: number; readonly replay: number } | null;
+  readonly events: readonly StoredEvent[];
+  readonly lastId: string | null;
+  readonly more: boolean;
+  readonly complete: boolean | null;
+};
+
+export type CheckedAuthorisation = {
+  readonly ok: boolean;
+  readonly text: string;
+  readonly expected: { readonly signed: string };
+};
+
+export type ClientLibrary = {
+  readonly name: string;
+  readonly version: string;
+  readonly protocol: string;
+};
+
+export type Condition = {
+  readonly id: string;
+  readonly level: "bad" | "warn";
+  readonly text: string;
+  readonly advice: string;
+  readonly sinceMs: number;
+  readonly app?: string | undefined;
+  readonly instance?: string | undefined;
+  readonly webhookUrl?: string | undefined;
+  readonly servers: readonly string[];
+};
+
+export type Connection = {
+  readonly socketId: string;
+  readonly user: string | null;
+  readonly address: string | null;
+  readonly transport: "websocket" | "http";
+  readonly client: ClientLibrary | null;
+  readonly openedAtMs: number;
+  readonly heardAtMs: number;
+  readonly waitingBytes: number;
+  readonly channels: number;
+  readonly server: string;
+};
+
+export type ConnectionDetails = {
+  readonly socketId: string;
+  readonly user: string | null;
+  readonly address: string | null;
+  readonly transport: "websocket" | "http";
+  readonly client: ClientLibrary | null;
+  readonly openedAtMs: number;
+  readonly heardAtMs: number;
+  readonly waitingBytes: number;
+  readonly channels: number;
+  readonly server: string;
+  readonly channelNames: readonly string[];
+  readonly watching: number;
+};
+
+export type Device = {
+  readonly id: string;
+  readonly platform: Platform;
+  readonly userId: string | null;
+  readonly registeredAt: string;
+  readonly seenAt: string;
+  readonly accepted: boolean;
+  readonly acceptedAt: string | null;
+  readonly pausedUntil: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly client: string;
+};
+
+export type DeviceCounts = {
+  readonly planned: number;
+  readonly accepted: number;
+  readonly retrying: number;
+  readonly failed: number;
+  readonly pruned: number;
+  readonly expired: number;
+  readonly cancelled: number;
+};
+
+export type DeviceDetails = {
+  readonly id: string;
+  readonly platform: Platform;
+  readonly registeredAt: string;
+  readonly registered: RegisteredDevice | null;
+  readonly removed: { readonly at: string; readonly reason: string; readonly why: string; readonly advice: string | null } | null;
+};
+
+export type DevicePublish = {
+  readonly publish: string;
+  readonly device: string;
+  readonly createdAt: string;
+  readonly state: PublishState;
+  readonly outcome: TimelineEntry;
+};
+
+export type FcmSettings = {
+  readonly serviceAccountFile?: string | undefined;
+  readonly origin: string | null;
+  readonly caFile: string | null;
+};
+
+export type FcmSettingsInput = {
+  readonly serviceAccountFile?: string | undefined;
+  readonly serviceAccount?: string | undefined;
+  readonly origin?: string | null | undefined;
+  readonly caFile?: string | null | undefined;
+};
+
+export type Figures = {
+  readonly nowMs: number;
+  readonly stepMs: number;
+  readonly fromMs: number;
+  readonly series: { readonly connections: readonly (number | null)[]; readonly deliveredPerSecond: readonly (number | null)[]; readonly eventsPerSecond: readonly (number | null)[]; readonly loopLateMs: readonly (number | null)[]; readonly memoryBytes: readonly (number | null)[]; readonly webhooksWaiting: readonly (number | null)[]; readonly pushWaiting: readonly (number | null)[]; readonly resumedPerSecond: readonly (number | null)[]; readonly gapsPerSecond: readonly (number | null)[] };
+  readonly servers: readonly AskedServer[];
+};
+
+export type Gateway = {
+  readonly platform: Platform;
+  readonly configured: boolean;
+  readonly pauses: readonly GatewayPause[];
+  readonly morePauses: number;
+  readonly acceptedAtMs: number | null;
+  readonly refusal: { readonly atMs: number; readonly reason: string; readonly words: string; readonly why: string; readonly advice: string | null } | null;
+};
+
+export type GatewayAnswer = {
+  readonly origin: string | null;
+  readonly result: "accepted" | "refused" | "silent";
+  readonly reason: string;
+  readonly words: string;
+  readonly why: string;
+  readonly advice: string | null;
+  readonly durationMs: number;
+};
+
+export type GatewayCheck = {
+  readonly platform: Platform;
+  readonly apns?: { readonly teamId: string; readonly keyId: string; readonly privateKey: string; readonly environment?: "production" | "sandbox" | "auto" | undefined } | undefined;
+  readonly fcm?: { readonly serviceAccount: string } | undefined;
+};
+
+export type GatewayPause = {
+  readonly origin: string | null;
+  readonly cause: "gateway" | "credential";
+  readonly reason: string;
+  readonly words: string;
+  readonly why: string;
+  readonly advice: string | null;
+  readonly unproven: boolean;
+  readonly sinceMs: number;
+  readonly servers: readonly string[];
+};
+
+export type GatewayRequest = {
+  readonly platform: Platform;
+  readonly configured: boolean;
+  readonly bytes: number;
+  readonly bytesMax: number;
+  readonly method: "POST";
+  readonly url: string;
+  readonly headers: readonly ({ readonly name: string; readonly value: string })[];
+  readonly body: string;
+};
+
+export type HistoryRule = {
+  readonly channels: string;
+  readonly seconds: number;
+  readonly events: number;
+  readonly bytes: number;
+  readonly replay: number;
+};
+
+export type HistoryRuleInput = {
+  readonly channels: string;
+  readonly seconds?: number | undefined;
+  readonly events?: number | undefined;
+  readonly bytes?: number | undefined;
+  readonly replay?: number | undefined;
+};
+
+export type Instance = {
+  readonly id: string;
+  readonly name: string;
+  readonly secretKeys: readonly string[];
+  readonly app?: string | undefined;
+  readonly limits: InstanceLimits;
+  readonly whenUserIsFull: "refuse" | "replace-oldest";
+  readonly apns?: ApnsSettings | undefined;
+  readonly fcm?: FcmSettings | undefined;
+  readonly web?: WebSettings | undefined;
+  readonly webhooks: readonly InstanceWebhook[];
+  readonly source: "configuration" | "store";
+};
+
+export type InstanceChanges = {
+  readonly app?: string | null | undefined;
+  readonly limits?: InstanceLimitsInput | undefined;
+  readonly whenUserIsFull?: "refuse" | "replace-oldest" | undefined;
+  readonly apns?: ApnsSettingsInput | null | undefined;
+  readonly fcm?: FcmSettingsInput | null | undefined;
+  readonly web?: WebSettingsInput | null | undefined;
+  readonly webhooks?: readonly InstanceWebhookInput[] | undefined;
+  readonly name?: string | undefined;
+};
+
+export type InstanceLimits = {
+  readonly devices: number;
+  readonly interests: number;
+  readonly publishesPerSecond: number;
+  readonly backendRequestsPerSecond: number;
+  readonly pendingPublishBytes: number;
+  readonly retryHours: number;
+  readonly deviceRequestsPerSecond: number;
+  readonly deviceRowsPerSecond: number;
+  readonly reportsPerSecond: number;
+};
+
+export type InstanceLimitsInput = {
+  readonly devices?: number | undefined;
+  readonly interests?: number | undefined;
+  readonly publishesPerSecond?: number | undefined;
+  readonly backendRequestsPerSecond?: number | undefined;
+  readonly pendingPublishBytes?: number | undefined;
+  readonly retryHours?: number | undefined;
+  readonly deviceRequestsPerSecond?: number | undefined;
+  readonly deviceRowsPerSecond?: number | undefined;
+  readonly reportsPerSecond?: number | undefined;
+};
+
+export type InstanceWebhook = {
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly secret?: string | undefined;
+  readonly customData: unknown;
+};
+
+export type InstanceWebhookInput = {
+  readonly url: string;
+  readonly events: readonly ("v1.PublishToUsersAttempt" | "v1.UserNotificationAcknowledgement" | "v1.UserNotificationOpen")[];
+  readonly secret: string;
+  readonly customData?: unknown | undefined;
+};
+
+export type KeyPair = {
+  readonly key: string;
+  readonly secret: string;
+};
+
+export type KeyPairInput = {
+  readonly key: string;
+  readonly secret: string;
+};
+
+export type Listener = {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+};
+
+export type LogLine = {
+  readonly n: number;
+  readonly atMs: number;
+  readonly level: "debug" | "info" | "warn" | "error";
+  readonly message: string;
+  readonly fields: Readonly<Record<string, string | number | boolean>>;
+  readonly server: string;
+};
+
+export type Member = {
+  readonly userId: string;
+  readonly userInfo: string | null;
+};
+
+export type NewApp = {
+  readonly clientEvents?: boolean | undefined;
+  readonly subscriptionCounts?: boolean | undefined;
+  readonly watchlists?: boolean | undefined;
+  readonly authorizedConnectionsOnly?: boolean | undefined;
+  readonly limits?: AppLimitsInput | undefined;
+  readonly history?: readonly HistoryRuleInput[] | undefined;
+  readonly webhooks?: readonly AppWebhookInput[] | undefined;
+  readonly pushRules?: readonly PushRuleInput[] | undefined;
+  readonly name?: string | undefined;
+  readonly enabled?: boolean | undefined;
+  readonly id?: string | undefined;
+  readonly keys?: readonly KeyPairInput[] | undefined;
+};
+
+export type NewEvent = {
+  readonly name: string;
+  readonly channels: readonly string[];
+  readonly data: string;
+  readonly socketId?: string | undefined;
+};
+
+export type NewInstance = {
+  readonly app?: string | null | undefined;
+  readonly limits?: InstanceLimitsInput | undefined;
+  readonly whenUserIsFull?: "refuse" | "replace-oldest" | undefined;
+  readonly apns?: ApnsSettingsInput | null | undefined;
+  readonly fcm?: FcmSettingsInput | null | undefined;
+  readonly web?: WebSettingsInput | null | undefined;
+  readonly webhooks?: readonly InstanceWebhookInput[] | undefined;
+  readonly name?: string | undefined;
+  readonly id?: string | undefined;
+  readonly secretKeys?: readonly string[] | undefined;
+};
+
+export type NewPublish = {
+  readonly interests?: unknown | undefined;
+  readonly users?: unknown | undefined;
+  readonly apns?: unknown | undefined;
+  readonly fcm?: unknown | undefined;
+  readonly web?: unknown | undefined;
+  readonly live?: unknown | undefined;
+  readonly webhookUrl?: unknown | undefined;
+  readonly sendAt?: unknown | undefined;
+};
+
+export type Node = {
+  readonly name: string;
+  readonly answers: boolean;
+  readonly isAsked: boolean;
+  readonly heardAtMs: number;
+  readonly silentSinceMs: number | null;
+  readonly report: NodeReport | null;
+};
+
+export type NodeReport = {
+  readonly version: string;
+  readonly startedAtMs: number;
+  readonly threads: readonly ({ readonly name: string; readonly lateMs: number | null })[];
+  readonly connections: number | null;
+  readonly eventsPerSecond: number | null;
+  readonly deliveredPerSecond: number | null;
+  readonly memoryBytes: number | null;
+  readonly room: { readonly connections: number; readonly limitedBy: "setting" | "open-files" | "memory" } | null;
+  readonly engine: { readonly type: "memory" | "redis"; readonly awaySinceMs: number | null; readonly why: string | null };
+  readonly notReady: readonly string[];
+  readonly conditions: { readonly bad: number; readonly warn: number };
+};
+
+export type Platform = "apns" | "fcm" | "web";
+
+export type Problem = {
+  readonly source: "client" | "connection" | "backend";
+  readonly kind: string;
+  readonly text: string;
+  readonly advice: string;
+  readonly count: number;
+  readonly firstAtMs: number;
+  readonly lastAtMs: number;
+  readonly server: string;
+  readonly example: { readonly text: string; readonly socket?: string | undefined; readonly user?: string | undefined; readonly address?: string | undefined; readonly path?: string | undefined };
+};
+
+export type Publish = {
+  readonly id: string;
+  readonly state: PublishState;
+  readonly target: PublishTarget;
+  readonly createdAtMs: number;
+  readonly sendAtMs: number | null;
+  readonly finishedAtMs: number | null;
+  readonly delivered: number;
+  readonly opened: number;
+  readonly devices: DeviceCounts;
+  readonly paused: boolean;
+};
+
+export type PublishDetails = {
+  readonly id: string;
+  readonly state: PublishState;
+  readonly target: PublishTarget;
+  readonly createdAtMs: number;
+  readonly sendAtMs: number | null;
+  readonly finishedAtMs: number | null;
+  readonly delivered: number;
+  readonly opened: number;
+  readonly dueAtMs: number;
+  readonly platforms: { readonly apns: DeviceCounts; readonly fcm: DeviceCounts; readonly web: DeviceCounts };
+  readonly live: PublishLive | null;
+  readonly rule: { readonly app: string; readonly channel: string; readonly event: string } | null;
+  readonly payloads: string | null;
+  readonly seconds: { readonly half: number; readonly most: number } | null;
+  readonly reasons: readonly PublishReason[];
+  readonly pauses: readonly PublishPause[];
+  readonly servers: readonly AskedServer[];
+};
+
+export type PublishLive = {
+  readonly state: "scheduled" | "asking" | "done" | "skipped";
+  readonly push: "absent" | "always";
+  readonly waitSeconds: number;
+  readonly users: number;
+  readonly reached: number;
+  readonly silent: number;
+  readonly absent: number;
+  readonly connections: number;
+  readonly why: string | null;
+  readonly advice: string | null;
+};
+
+export type PublishPause = {
+  readonly platform: Platform;
+  readonly origin: string | null;
+  readonly cause: "gateway" | "credential";
+  readonly reason: string;
+  readonly words: string;
+  readonly why: string;
+  readonly advice: string | null;
+  readonly devices: number | null;
+  readonly sinceMs: number;
+  readonly servers: readonly string[];
+};
+
+export type PublishPreview = {
+  readonly faults: readonly ({ readonly field: string; readonly rule: string })[];
+  readonly requests: readonly GatewayRequest[];
+  readonly audience: { readonly devices: number; readonly platforms: { readonly apns: number; readonly fcm: number; readonly web: number }; readonly more: boolean } | null;
+  readonly live: { readonly asked: number; readonly reached: number; readonly silent: number; readonly absent: number } | null;
+};
+
+export type PublishReason = {
+  readonly platform: Platform;
+  readonly reason: string;
+  readonly devices: number;
+  readonly why: string;
+  readonly advice: string | null;
+};
+
+export type PublishState = "scheduled" | "planning" | "delivering" | "finished" | "cancelled";
+
+export type PublishTarget = {
+  readonly kind: "interests" | "users";
+  readonly count: number | null;
+  readonly names: readonly string[] | null;
+};
+
+export type PublishUser = {
+  readonly user: string;
+  readonly state: "reached" | "silent" | "absent";
+  readonly connections: number;
+  readonly answeredAfterMs: number | null;
+  readonly notified: boolean | null;
+};
+
+export type PushRule = {
+  readonly channels: string;
+  readonly events: readonly string[];
+  readonly instance: string;
+  readonly interest?: string | undefined;
+  readonly users?: string | undefined;
+  readonly apns?: unknown | undefined;
+  readonly fcm?: unknown | undefined;
+  readonly web?: unknown | undefined;
+  readonly perSecond: number;
+};
+
+export type PushRuleInput = {
+  readonly channels: string;
+  readonly events: readonly string[];
+  readonly instance: string;
+  readonly interest?: string | undefined;
+  readonly users?: string | undefined;
+  readonly apns?: unknown | undefined;
+  readonly fcm?: unknown | undefined;
+  readonly web?: unknown | undefined;
+  readonly perSecond?: number | undefined;
+};
+
+export type ReachedChannel = {
+  readonly name: string;
+  readonly receivers: number;
+  readonly near: string | null;
+};
+
+export type RegisteredDevice = {
+  readonly id: string;
+  readonly platform: Platform;
+  readonly userId: string | null;
+  readonly registeredAt: string;
+  readonly seenAt: string;
+  readonly accepted: boolean;
+  readonly acceptedAt: string | null;
+  readonly pausedUntil: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly client: string;
+  readonly bundleId: string | null;
+  readonly token: { readonly begins: string; readonly length: number };
+  readonly pushService: string | null;
+  readonly interests: readonly string[];
+  readonly moreInterests: boolean;
+};
+
+export type Role = "viewer" | "support" | "operator" | "admin";
+
+export type Server = {
+  readonly name: string;
+  readonly version: string;
+  readonly command: string;
+  readonly startedAtMs: number;
+  readonly threads: number;
+  readonly engine: "memory" | "redis";
+  readonly store: "sqlite" | "postgresql";
+  readonly listeners: { readonly channels: { readonly host: string; readonly port: number; readonly tls: boolean; readonly pathPrefix: string }; readonly push: { readonly host: string; readonly port: number; readonly tls: boolean; readonly publicUrl: string | null }; readonly admin: Listener };
+  readonly payloads: "show" | "hide";
+};
+
+export type ServerActivity = {
+  readonly name: string;
+  readonly connections: number;
+  readonly apps: readonly ({ readonly id: string; readonly connections: number })[];
+};
+
+export type Session = {
+  readonly user: string | null;
+  readonly role: Role;
+  readonly apps: "*" | readonly string[];
+  readonly instances: "*" | readonly string[];
+  readonly payloads: boolean;
+  readonly how: "password" | "proxy";
+};
+
+export type SettingChange = {
+  readonly setting: string;
+  readonly before?: unknown | undefined;
+  readonly after?: unknown | undefined;
+};
+
+export type StoredEvent = {
+  readonly id: string;
+  readonly name: string;
+  readonly data: string | null;
+  readonly bytes: number;
+  readonly atMs: number;
+  readonly exceptSocketId: string | null;
+};
+
+export type Timeline = {
+  readonly publish: string;
+  readonly device: string;
+  readonly platform: Platform;
+  readonly events: readonly TimelineEntry[];
+};
+
+export type TimelineEntry = {
+  readonly at: string | null;
+  readonly what: "registered" | "published" | "scheduled" | "not-in-audience" | "waiting" | "live-reached" | "live-silent" | "live-absent" | "live-skipped" | "gateway-paused" | "device-paused" | "accepted" | "retry" | "failed" | "expired" | "pruned" | "removed" | "cancelled" | "delivered" | "opened";
+  readonly detail: string;
+  readonly advice: string | null;
+};
+
+export type UnreachedDevice = {
+  readonly id: string | null;
+  readonly platform: Platform | null;
+  readonly userId: string | null;
+  readonly state: "retrying" | "failed" | "expired" | "pruned" | "cancelled";
+  readonly attempts: number;
+  readonly changedAt: string;
+  readonly nextAttemptAt: string | null;
+  readonly reason: string;
+  readonly why: string;
+  readonly advice: string | null;
+};
+
+export type Usage = {
+  readonly day: string;
+  readonly hour?: number | undefined;
+  readonly messages: number;
+  readonly clientMessages: number;
+  readonly connections?: { readonly most: number; readonly fewest: number; readonly average: number } | null | undefined;
+};
+
+export type UsedKey = {
+  readonly key: string;
+  readonly lastUsedAtMs?: number | undefined;
+  readonly lastRequestAtMs?: number | undefined;
+  readonly lastSignatureAtMs?: number | undefined;
+  readonly lastConnectionAtMs?: number | undefined;
+  readonly connections: number;
+};
+
+export type UsedSecretKey = {
+  readonly key: string;
+  readonly lastUsedAtMs?: number | undefined;
+  readonly lastRequestAtMs?: number | undefined;
+  readonly lastSignatureAtMs?: number | undefined;
+};
+
+export type User = {
+  readonly user: string;
+  readonly app: { readonly id: string; readonly servers: readonly AskedServer[]; readonly connections: readonly UserConnection[]; readonly moreConnections: boolean } | null;
+  readonly push: { readonly id: string; readonly devices: readonly Device[]; readonly moreDevices: boolean; readonly publishes: readonly DevicePublish[]; readonly looked: number } | null;
+};
+
+export type UserConnection = {
+  readonly socketId: string;
+  readonly user: string | null;
+  readonly address: string | null;
+  readonly transport: "websocket" | "http";
+  readonly client: ClientLibrary | null;
+  readonly openedAtMs: number;
+  readonly heardAtMs: number;
+  readonly waitingBytes: number;
+  readonly channels: number;
+  readonly server: string;
+  readonly channelNames: readonly string[];
+};
+
+export type VapidKeys = {
+  readonly publicKey: string;
+  readonly privateKey?: string | undefined;
+  readonly subject: string;
+};
+
+export type VapidKeysInput = {
+  readonly publicKey?: string | undefined;
+  readonly privateKey?: string | undefined;
+  readonly subject?: string | undefined;
+};
+
+export type WebSettings = {
+  readonly vapid: VapidKeys;
+  readonly allowedHosts: readonly string[];
+  readonly allowPrivateAddresses: boolean;
+  readonly caFile: string | null;
+};
+
+export type WebSettingsInput = {
+  readonly vapid?: VapidKeysInput | undefined;
+  readonly allowedHosts?: readonly string[] | undefined;
+  readonly allowPrivateAddresses?: boolean | undefined;
+  readonly caFile?: string | null | undefined;
+};
+
+export type Webhook = {
+  readonly id: string;
+  readonly kind: WebhookKind;
+  readonly app: string | null;
+  readonly instance: string | null;
+  readonly state: WebhookState;
+  readonly reason: string;
+  readonly url: string;
+  readonly events: string;
+  readonly attempts: number;
+  readonly bodyBytes: number;
+  readonly createdAt: string;
+  readonly nextAttemptAt: string | null;
+  readonly finishedAt: string | null;
+};
+
+export type WebhookAttempt = {
+  readonly number: number;
+  readonly at: string;
+  readonly durationMs: number;
+  readonly outcome: WebhookOutcome;
+  readonly status: number | null;
+  readonly answer: string | null;
+};
+
+export type WebhookDetails = {
+  readonly id: string;
+  readonly kind: WebhookKind;
+  readonly app: string | null;
+  readonly instance: string | null;
+  readonly state: WebhookState;
+  readonly reason: string;
+  readonly url: string;
+  readonly events: string;
+  readonly attempts: number;
+  readonly bodyBytes: number;
+  readonly createdAt: string;
+  readonly nextAttemptAt: string | null;
+  readonly finishedAt: string | null;
+  readonly body: string | null;
+  readonly attemptLog: readonly WebhookAttempt[];
+};
+
+export type WebhookEndpoint = {
+  readonly kind: WebhookKind;
+  readonly app: string | null;
+  readonly instance: string | null;
+  readonly url: string;
+  readonly delivered: number;
+  readonly failed: number;
+  readonly lastAtMs: number;
+  readonly lastOutcome: WebhookOutcome;
+  readonly lastStatus: number | null;
+  readonly lastDeliveredAtMs: number | null;
+  readonly failingSinceMs: number | null;
+  readonly durations: readonly ({ readonly upToMs: number | null; readonly attempts: number })[];
+  readonly waiting: number;
+  readonly oldestWaitingAtMs: number | null;
+  readonly servers: readonly string[];
+};
+
+export type WebhookKind = "channels" | "push" | "publish";
+
+export type WebhookOutcome = "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed";
+
+export type WebhookState = "waiting" | "delivered" | "failed";

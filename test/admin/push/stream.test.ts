@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { pushStreamEvents } from '../../../src/admin/push/stream-shapes.ts';
 import { admin } from '../../../testing/clients/admin-api.ts';
 import { LiveStream } from '../../../testing/clients/live-stream.ts';
@@ -72,8 +71,9 @@ describe('the live stream of an instance', () => {
     expect([counted('published'), counted('failed'), counted('finished')]).toEqual([1, 1, 1]);
     expect(JSON.stringify([...stream.events])).not.toContain('secret-');
     for (const [name, all] of stream.events) {
-      const shape = z.fromJSONSchema(Object(pushStreamEvents[name]));
-      for (const data of all) expect(shape.safeParse(data)).toMatchObject({ success: true });
+      for (const data of all) {
+        expect(pushStreamEvents[name]?.safeParse(data)).toMatchObject({ success: true });
+      }
     }
   });
 

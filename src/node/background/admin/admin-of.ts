@@ -1,9 +1,9 @@
 import type { Admin, OperatorEvent, ReachedChannel } from '../../../admin/admin.ts';
 import type { Inspecting } from '../../../admin/channels/inspecting.ts';
 import { NearSearch } from '../../../admin/channels/near-search.ts';
+import { openApi } from '../../../admin/description/openapi.ts';
 import type { ServerLog } from '../../../admin/log/server-log.ts';
 import type { Monitoring } from '../../../admin/monitoring/monitoring.ts';
-import { openApi } from '../../../admin/openapi.ts';
 import { operations } from '../../../admin/operations.ts';
 import type { Composing } from '../../../admin/push/composing.ts';
 import { DeviceAdmin } from '../../../admin/push/device-admin.ts';

@@ -1,6 +1,6 @@
 import type { Admin } from '../../../admin/admin.ts';
 import { authorise } from '../../../admin/authorise.ts';
-import { API_PATH, type Operation } from '../../../admin/operation.ts';
+import { API_PATH, EVENT_STREAM, type Operation } from '../../../admin/operation.ts';
 import { operations } from '../../../admin/operations.ts';
 import { PathValues } from '../../../admin/path-values.ts';
 import { type Rights, seesEverything } from '../../../admin/rights.ts';
@@ -57,7 +57,7 @@ interface RouteParts {
 }
 
 function routeOf(operation: Operation, { admin, trail, tenants, log }: RouteParts): AdminRoute {
-  const { method, path, open, contentType = JSON_TYPE } = operation;
+  const { method, path, open } = operation;
   return {
     method,
     path: `${API_PATH}${path}`,
@@ -79,7 +79,7 @@ function routeOf(operation: Operation, { admin, trail, tenants, log }: RoutePart
           trail.note(operation, { call, status, answer: body });
         }
         return body instanceof ReadableStream
-          ? { status, contentType, body }
+          ? { status, contentType: EVENT_STREAM, body }
           : jsonAnswer(status, body);
       } catch (error) {
         const { status, message, field } = refusalOf(error, log);
