@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
 import { askServerFacts } from './api/server-facts.ts';
-import { load, type PageComponent, pages } from './pages/table.ts';
-import { commandsOf } from './pages/views.ts';
+import { load, type PageComponent } from './pages/load.ts';
 import { Button } from './parts/controls.tsx';
 import { Notice } from './parts/notices.tsx';
 import { PageHead } from './parts/page-head.tsx';
 import { viewCommands } from './parts/view-commands.ts';
+import { pages } from './places/pages.ts';
+import { commandsOf } from './places/views.ts';
 import { address, catchLinks, match, pathTo } from './routing/router.ts';
 import { askApps, knownApps } from './shell/apps.ts';
 import { instances } from './shell/instances.ts';
@@ -38,8 +39,8 @@ export function App() {
 }
 
 function Page({ path }: { readonly path: string }) {
-  const [pattern, name] = pages.find(([each]) => match(each, path) !== undefined) ?? [];
-  const values = pattern === undefined ? undefined : match(pattern, path);
+  const page = pages.find((each) => match(each.path, path) !== undefined);
+  const values = page && match(page.path, path);
   const [loaded, setLoaded] = useState<{
     readonly of: string;
     readonly Component: PageComponent;
@@ -58,18 +59,16 @@ function Page({ path }: { readonly path: string }) {
     if (instance !== undefined) instances.keep(instance);
   }, [app, instance]);
   useEffect(() => {
-    if (pattern === undefined || name === undefined) return;
-    load(name).then(
-      (Component) => setLoaded({ of: pattern, Component }),
+    if (page === undefined) return;
+    load(page.name).then(
+      (Component) => setLoaded({ of: page.path, Component }),
       () => setLost(true),
     );
-  }, [pattern, name]);
+  }, [page]);
   // Before the page is drawn, which shows them.
   viewCommands.value =
-    pattern === undefined || values === undefined
-      ? []
-      : commandsOf(pattern, values, () => address.peek().query);
-  if (pattern === undefined || values === undefined) {
+    values === undefined ? [] : commandsOf(page?.view, values, () => address.peek().query);
+  if (page === undefined || values === undefined) {
     return <Nothing title="There is no such page" says={path} />;
   }
   if (unknown !== false) {
@@ -84,7 +83,7 @@ function Page({ path }: { readonly path: string }) {
       </div>
     );
   }
-  if (loaded?.of !== pattern) return <div class="page" aria-busy="true" />;
+  if (loaded?.of !== page.path) return <div class="page" aria-busy="true" />;
   const { Component } = loaded;
   return <Component key={JSON.stringify(values)} {...values} />;
 }

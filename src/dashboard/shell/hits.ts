@@ -1,9 +1,9 @@
 import { call } from '../api/client.ts';
 import type { IconName } from '../parts/icons.tsx';
+import { appPlaces, pushPlaces, serverPlaces } from '../places/navigation.ts';
 import { inApp, inInstance } from '../routing/router.ts';
 import { apps, currentApp, nameOfId } from './apps.ts';
 import { instances } from './instances.ts';
-import { appPlaces, pushPlaces, serverPlaces } from './navigation.ts';
 import { type Named, nameOf } from './tenants.ts';
 import { userPath, userQuery } from './user-link.tsx';
 

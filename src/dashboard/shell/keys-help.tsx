@@ -1,7 +1,7 @@
 import { Dialog } from '../parts/dialogs/dialog.tsx';
 import { commandKey, hotkeysAreOn, switchHotkeys } from '../parts/hotkeys.ts';
 import { Key } from '../parts/key.tsx';
-import { appPlaces, pushPlaces } from './navigation.ts';
+import { appPlaces, pushPlaces } from '../places/navigation.ts';
 
 const keys: readonly (readonly [string, string])[] = [
   [`${commandKey} K`, 'Find anything'],

@@ -1,9 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Icon } from '../parts/icons.tsx';
+import { appPlaces, pushPlaces, serverPlaces } from '../places/navigation.ts';
 import { address, go, inApp, inInstance, pathTo } from '../routing/router.ts';
 import { currentApp, knownApps } from './apps.ts';
 import { instances } from './instances.ts';
-import { appPlaces, pushPlaces, serverPlaces } from './navigation.ts';
 import { type Named, nameOf, type ShownTenants } from './tenants.ts';
 import { close } from './windows.ts';
 

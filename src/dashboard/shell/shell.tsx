@@ -10,6 +10,7 @@ import { commandKey, type Hotkeys, listenForKeys, useHotkeys } from '../parts/ho
 import { Icon } from '../parts/icons.tsx';
 import { Key } from '../parts/key.tsx';
 import { Toasts } from '../parts/toasts.tsx';
+import { appPlaces, pushPlaces } from '../places/navigation.ts';
 import { address, go, inApp, inInstance, pathTo } from '../routing/router.ts';
 import { currentApp } from './apps.ts';
 import { instances } from './instances.ts';
@@ -24,7 +25,6 @@ import {
   ServerLinks,
 } from './links.tsx';
 import { LogInForm } from './log-in.tsx';
-import { appPlaces, pushPlaces } from './navigation.ts';
 import { Palette } from './palette.tsx';
 import { nextTheme, theme } from './theme.ts';
 import { close, find, opened, showKeys, showMore } from './windows.ts';
