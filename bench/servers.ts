@@ -132,7 +132,7 @@ export async function startFanfare(
 
 /** What the version in a folder knows of these settings. */
 function ofClone(config: object, clone: string): KnownSettings {
-  // The second is where version 0.2.0 and older have the page.
+  // The second is where version 0.1.0 has the page.
   const pages = ['docs/reference/settings.md', 'docs/settings.md'].map((page) => join(clone, page));
   const page = pages.find(existsSync);
   if (page === undefined) throw new Error(`${clone} has no page of settings`);
