@@ -1,6 +1,7 @@
 import type { App } from '../channels/app.ts';
 import { after, type MaybePromise } from '../channels/maybe-promise.ts';
 import type { Authority, ChannelPage, ChannelQuery, ChannelWalk } from '../channels/ports.ts';
+import { Recent } from '../runtime/recent.ts';
 
 /** The limit of kept walks. Beyond it, the oldest is dropped. */
 const KEPT_MAX = 16;
@@ -12,7 +13,7 @@ const KEPT_MAX = 16;
 export class KeptWalks {
   private readonly authority: Pick<Authority, 'channels'>;
   /** By the position where they continue. Oldest first. */
-  private readonly walks = new Map<string, ChannelWalk>();
+  private readonly walks = new Recent<string, ChannelWalk>(KEPT_MAX);
 
   constructor(authority: Pick<Authority, 'channels'>) {
     this.authority = authority;
@@ -25,7 +26,8 @@ export class KeptWalks {
   ): MaybePromise<ChannelPage> {
     const walk = this.take(app, query) ?? this.authority.channels(app, query);
     return after(walk.page(limit), (page) => {
-      if (page.next !== undefined) this.keep(nameOf(app, { ...query, after: page.next }), walk);
+      if (page.next !== undefined)
+        this.walks.set(nameOf(app, { ...query, after: page.next }), walk);
       return page;
     });
   }
@@ -33,16 +35,7 @@ export class KeptWalks {
   /** Removes a walk: while one page is awaited, no other may be requested. */
   private take(app: App, query: ChannelQuery): ChannelWalk | undefined {
     if (query.after === undefined) return undefined;
-    const name = nameOf(app, query);
-    const walk = this.walks.get(name);
-    this.walks.delete(name);
-    return walk;
-  }
-
-  private keep(name: string, walk: ChannelWalk): void {
-    this.walks.set(name, walk);
-    const [oldest] = this.walks.keys();
-    if (oldest !== undefined && this.walks.size > KEPT_MAX) this.walks.delete(oldest);
+    return this.walks.take(nameOf(app, query));
   }
 }
 

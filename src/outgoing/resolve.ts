@@ -1,5 +1,6 @@
 import { FairBudget } from '../runtime/fairness/fair-budget.ts';
 import type { Timers } from '../runtime/ports.ts';
+import { Recent } from '../runtime/recent.ts';
 
 /** The addresses of a name, IPv4 and IPv6. */
 export interface FoundName {
@@ -91,7 +92,7 @@ export class Resolver {
   /** By owner and name, the oldest first. Owners share no query, since one may lose its own. */
   private readonly queries = new Map<string, Query>();
   /** By name, the least recently used first. */
-  private readonly cache = new Map<string, Cached>();
+  private readonly cache = new Recent<string, Cached>(CACHED_MAX);
 
   constructor(options: ResolverOptions) {
     this.options = options;
@@ -120,10 +121,8 @@ export class Resolver {
   }
 
   private cached(name: string): Cached | undefined {
-    const cached = this.cache.get(name);
-    if (cached === undefined) return undefined;
-    this.cache.delete(name);
-    if (cached.untilMs <= this.options.timers.now()) return undefined;
+    const cached = this.cache.take(name);
+    if (cached === undefined || cached.untilMs <= this.options.timers.now()) return undefined;
     this.cache.set(name, cached);
     return cached;
   }

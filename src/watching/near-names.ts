@@ -1,5 +1,6 @@
 import { FairQueue } from '../runtime/fairness/fair-queue.ts';
 import type { Timers } from '../runtime/ports.ts';
+import { Recent } from '../runtime/recent.ts';
 import { pause } from '../runtime/time/pause.ts';
 import type { RecordUpdate, StreamRecord } from './merger.ts';
 
@@ -34,10 +35,10 @@ export class NearNames {
     items: WAITING_MAX,
     bytes: WAITING_MAX,
   });
-  private readonly remembered = new Map<
+  private readonly remembered = new Recent<
     string,
     { readonly near: string | undefined; readonly untilMs: number }
-  >();
+  >(REMEMBERED_MAX);
   private isSearching = false;
 
   constructor(options: NearNamesOptions) {
@@ -83,10 +84,6 @@ export class NearNames {
   }
 
   private remember(key: string, near: string | undefined): void {
-    const [oldest] = this.remembered.keys();
-    if (oldest !== undefined && this.remembered.size >= REMEMBERED_MAX) {
-      this.remembered.delete(oldest);
-    }
     this.remembered.set(key, { near, untilMs: this.options.timers.now() + REMEMBERED_MS });
   }
 

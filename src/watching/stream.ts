@@ -1,5 +1,6 @@
 import { EventStream, eventText } from '../runtime/event-stream.ts';
 import type { Timers } from '../runtime/ports.ts';
+import { RecentSet } from '../runtime/recent.ts';
 import { WAITING_CHARACTERS_MAX, WAITING_RECORDS_MAX } from './limits.ts';
 import type { RecordUpdate, StreamBatch, StreamRecord } from './merger.ts';
 import {
@@ -64,7 +65,7 @@ export class WatchStream {
   private missed = 0;
   private updates = new Map<number, RecordUpdate>();
   /** The records that the reader has or will get, oldest first. */
-  private readonly known = new Set<number>();
+  private readonly known = new RecentSet<number>(SENT_MAX);
   private counts: TapCounts | undefined;
   private nodes: readonly StreamNode[] | undefined;
   private isGreeted = false;
@@ -137,7 +138,6 @@ export class WatchStream {
     this.events.push({ record, characters });
     this.characters += characters;
     this.known.add(record.n);
-    if (this.known.size > SENT_MAX) for (const n of this.known.keys().take(1)) this.known.delete(n);
     let dropped = 0;
     while (
       this.events.length - dropped > WAITING_RECORDS_MAX ||

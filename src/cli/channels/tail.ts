@@ -1,3 +1,4 @@
+import { Recent } from '../../runtime/recent.ts';
 import type { AdminApi } from '../admin-api.ts';
 import { fail, type Invocation } from '../invocation.ts';
 import { JSON_OPTION, type Option, onlyOperand } from '../options.ts';
@@ -119,15 +120,13 @@ function jsonPrinter({ output }: Invocation) {
 
 function textPrinter({ output }: Invocation) {
   /** The channels of printed records, the oldest first. */
-  const channels = new Map<number, string>();
+  const channels = new Recent<number, string>(REMEMBERED_MAX);
   return ({ data }: StreamEvent) => {
     const { events, updates, skipped, missed } = batchShape.parse(data);
     if (missed > 0) output.print(`Read too slowly, missing here: ${missed} events`);
     for (const event of events) {
       output.print(recordLine(event));
       if (event.receivers === 0) channels.set(event.n, event.channel ?? '');
-      const [oldest] = channels.keys();
-      if (oldest !== undefined && channels.size > REMEMBERED_MAX) channels.delete(oldest);
     }
     for (const { n, near, reason } of updates) {
       const channel = channels.get(n);

@@ -1,3 +1,4 @@
+import { Recent } from '../../runtime/recent.ts';
 import { Unreadable } from '../../runtime/unreadable.ts';
 import type { RedisLink } from './redis-link.ts';
 import { RELEASE } from './scripts/claims.ts';
@@ -38,7 +39,7 @@ export class LoopBus {
   onReport: (text: string) => void = () => undefined;
   /** The numbers of the last messages sent to each loop, and received from each. */
   private readonly sent = new Map<string, number>();
-  private readonly received = new Map<string, number>();
+  private readonly received = new Recent<string, number>(LOOPS_MAX);
 
   constructor(keyPrefix: string, onNotice?: (notice: LoopNotice) => void) {
     this.keyPrefix = keyPrefix;
@@ -154,17 +155,10 @@ export class LoopBus {
     }
     if (number === REPORT) return this.onReport(text);
     const expected = (this.received.get(from) ?? 0) + 1;
-    this.note(from, Number(number));
+    // Loops that have ended are dropped first. One that still runs then counts as one with a loss.
+    this.received.set(from, Number(number));
     if (Number(number) !== expected) this.listener?.onLoss(from);
     this.listener?.onMessage(from, text);
-  }
-
-  private note(from: string, number: number): void {
-    // Loops that have ended come first. One that still runs then counts as one with a loss.
-    const [first] = this.received.keys();
-    if (first !== undefined && this.received.size >= LOOPS_MAX) this.received.delete(first);
-    this.received.delete(from);
-    this.received.set(from, number);
   }
 
   /** The stream was interrupted. */

@@ -5,6 +5,7 @@ import type { Ask } from '../../channels/live/ask.ts';
 import type { AppDirectory, Publication } from '../../channels/ports.ts';
 import { withEventId } from '../../channels/wire.ts';
 import { messageOf } from '../../runtime/error-code.ts';
+import { Recent } from '../../runtime/recent.ts';
 import { Unreadable } from '../../runtime/unreadable.ts';
 import type { HoldersWalk } from '../holders.ts';
 import type { Home } from '../home.ts';
@@ -38,7 +39,7 @@ export class TopicHomeServer {
   private readonly answers: readonly Answers[];
   /** Removed apps of which loops may still hold something. */
   private readonly known = new Map<string, App>();
-  private readonly walks = new Map<string, OpenWalk>();
+  private readonly walks = new Recent<string, OpenWalk>(WALKS_MAX);
 
   constructor(options: HomeServerOptions) {
     this.options = options;
@@ -135,18 +136,13 @@ export class TopicHomeServer {
   private page(from: Loop, app: App, question: QuestionOf<'page'>) {
     const [, , number, prefix, after, limit] = question;
     const key = `${from} ${number}`;
-    const open = this.walks.get(key);
-    this.walks.delete(key);
+    const open = this.walks.take(key);
     const walk =
       open !== undefined && open.next === after
         ? open.walk
         : this.options.home.channels(app, { prefix, after });
     const page = walk.page(limit);
-    if (page.next !== undefined) {
-      const [oldest] = this.walks.keys();
-      if (oldest !== undefined && this.walks.size >= WALKS_MAX) this.walks.delete(oldest);
-      this.walks.set(key, { walk, next: page.next });
-    }
+    if (page.next !== undefined) this.walks.set(key, { walk, next: page.next });
     this.answersTo(from).answer<'page'>(page);
   }
 

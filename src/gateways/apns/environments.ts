@@ -1,3 +1,5 @@
+import { Recent } from '../../runtime/recent.ts';
+
 /** Apple's two services. A token is valid at one of them, depending on how the app was built. */
 export type Environment = 'production' | 'sandbox';
 
@@ -14,23 +16,8 @@ export function otherEnvironment(environment: Environment): Environment {
 const TOKENS_MAX = 10_000;
 
 /** Remembers which service knows a token. The oldest entries are evicted: both services are then tried again. */
-export class RecentEnvironments {
-  private readonly environments = new Map<string, Environment>();
-  private readonly tokensMax: number;
-
-  constructor(tokensMax = TOKENS_MAX) {
-    this.tokensMax = tokensMax;
-  }
-
-  get(token: string): Environment | undefined {
-    return this.environments.get(token);
-  }
-
-  set(token: string, environment: Environment): void {
-    this.environments.delete(token);
-    this.environments.set(token, environment);
-    if (this.environments.size <= this.tokensMax) return;
-    const [oldest] = this.environments.keys();
-    if (oldest !== undefined) this.environments.delete(oldest);
+export class RecentEnvironments extends Recent<string, Environment> {
+  constructor() {
+    super(TOKENS_MAX);
   }
 }

@@ -5,6 +5,7 @@ import type { WebPayload } from '../../push/payloads/web.ts';
 import { readEndpoint } from '../../push/requests/push-service.ts';
 import { errorCode } from '../../runtime/error-code.ts';
 import type { Sender } from '../../runtime/fairness/sender-queue.ts';
+import { Recent } from '../../runtime/recent.ts';
 import { refused } from '../outcomes.ts';
 import { encrypt, type Plaintext, plaintextOf } from './encryption.ts';
 import { EncryptionBudget } from './encryption-budget.ts';
@@ -39,7 +40,7 @@ export class WebGateway implements Gateway<'web'> {
   private readonly trusted: Sender = { owner: this, isTrusted: true };
   private readonly untrusted: Sender = { owner: this, isTrusted: false };
   /** By origin of the push service. */
-  private readonly authorizations = new Map<string, VapidAuthorization>();
+  private readonly authorizations = new Recent<string, VapidAuthorization>(AUTHORIZATIONS_MAX);
 
   constructor(options: WebGatewayOptions) {
     this.options = options;
@@ -88,9 +89,6 @@ export class WebGateway implements Gateway<'web'> {
     if (known !== undefined) return known;
     if (!readEndpoint(`${origin}/`, this.options.rules).ok) return undefined;
     const authorization = new VapidAuthorization(this.signer, origin);
-    const [oldest] = this.authorizations.keys();
-    if (oldest !== undefined && this.authorizations.size >= AUTHORIZATIONS_MAX)
-      this.authorizations.delete(oldest);
     this.authorizations.set(origin, authorization);
     return authorization;
   }

@@ -1,5 +1,6 @@
 import { messageOf } from '../../runtime/error-code.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import { RecentSet } from '../../runtime/recent.ts';
 import { Poller } from '../../runtime/time/poller.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
 import {
@@ -50,7 +51,7 @@ const CLOSE_MS = 1_000;
 export class CompletionEvents implements PublishEvents, AsyncDisposable {
   private readonly options: CompletionEventsOptions;
   /** Publishes whose start this server has sent, oldest first. */
-  private readonly starts = new Set<number>();
+  private readonly starts = new RecentSet<number>(STARTS_MAX);
   /** Publishes whose end is being sent. */
   private readonly sending = new Set<number>();
   private isFirstPoll = true;
@@ -93,8 +94,6 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
   private sendStart(owner: string, { number, id, body, dueAtMs }: PublishUnderWay): void {
     void this.options.sink.publishStarted(owner, { id, body, atMs: dueAtMs });
     this.starts.add(number);
-    const [oldest] = this.starts;
-    if (this.starts.size > STARTS_MAX && oldest !== undefined) this.starts.delete(oldest);
   }
 
   /**

@@ -2,6 +2,7 @@ import type { App } from '../../channels/app.ts';
 import { parseSocketId } from '../../channels/socket-id.ts';
 import type { UserSessions } from '../../channels/users/user-sessions.ts';
 import type { Clock } from '../../runtime/ports.ts';
+import { Recent } from '../../runtime/recent.ts';
 import { addressOf, type PackedAddress, packAddress } from './addresses/packed-address.ts';
 import type { ClientLibraries, ClientLibrary } from './client-libraries.ts';
 import { endWith } from './closing/end.ts';
@@ -68,7 +69,7 @@ export interface InspectorOptions {
 export class Inspector {
   private readonly options: InspectorOptions;
   /** The positions of unfinished walks. Oldest first. */
-  private readonly walks = new Map<number, Iterator<ClientConnection>>();
+  private readonly walks = new Recent<number, Iterator<ClientConnection>>(WALKS_MAX);
   private lastWalk = 0;
 
   constructor(options: InspectorOptions) {
@@ -89,9 +90,8 @@ export class Inspector {
     const walk =
       after === undefined
         ? this.options.connections.all()[Symbol.iterator]()
-        : this.walks.get(after);
+        : this.walks.take(after);
     if (walk === undefined) return undefined;
-    if (after !== undefined) this.walks.delete(after);
     const connections: InspectedConnection[] = [];
     for (let looked = 0; looked < LOOKED_MAX && connections.length < limit; looked++) {
       const { done, value } = walk.next();
@@ -145,8 +145,6 @@ export class Inspector {
   private keep(walk: Iterator<ClientConnection>): number {
     this.lastWalk++;
     this.walks.set(this.lastWalk, walk);
-    const [oldest] = this.walks.keys();
-    if (this.walks.size > WALKS_MAX && oldest !== undefined) this.walks.delete(oldest);
     return this.lastWalk;
   }
 

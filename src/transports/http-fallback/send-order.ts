@@ -1,4 +1,5 @@
 import type { Timers } from '../../runtime/ports.ts';
+import { RecentSet } from '../../runtime/recent.ts';
 
 /** How long a send waits for those that the client sent before it. Milliseconds. */
 const WAIT_MS = 50;
@@ -18,7 +19,7 @@ export class SendOrder<Send> {
   private readonly take: (send: Send) => void;
   /** All numbers up to here were used or given up. */
   private highest: number | undefined;
-  private readonly used = new Set<number>();
+  private readonly used = new RecentSet<number>(REMEMBERED);
   /** Sends that came too early, by number. */
   private readonly held = new Map<number, Send>();
   private cancelWait: (() => void) | undefined;
@@ -32,7 +33,7 @@ export class SendOrder<Send> {
   /** A receive request has used a number. */
   receiving(number: number | undefined): void {
     if (number === undefined) return;
-    this.remember(number);
+    this.used.add(number);
     // Sends begin behind the first receive request.
     this.highest ??= number;
     this.advance();
@@ -46,7 +47,7 @@ export class SendOrder<Send> {
     }
     if (this.used.has(number) || this.held.has(number)) return false;
     if (number <= this.highest + 1) {
-      this.remember(number);
+      this.used.add(number);
       this.take(send);
       this.advance();
       return true;
@@ -78,7 +79,7 @@ export class SendOrder<Send> {
       const send = this.held.get(next);
       if (send !== undefined) {
         this.held.delete(next);
-        this.remember(next);
+        this.used.add(next);
         this.take(send);
       } else if (!this.used.has(next)) {
         break;
@@ -95,19 +96,10 @@ export class SendOrder<Send> {
     const inOrder = [...this.held].sort(([a], [b]) => a - b);
     this.held.clear();
     for (const [number, send] of inOrder) {
-      this.remember(number);
+      this.used.add(number);
       this.highest = Math.max(this.highest ?? 0, number);
       this.take(send);
     }
     this.advance();
-  }
-
-  private remember(number: number): void {
-    this.used.add(number);
-    if (this.used.size <= REMEMBERED) return;
-    for (const oldest of this.used) {
-      this.used.delete(oldest);
-      break;
-    }
   }
 }

@@ -1,3 +1,4 @@
+import { Recent } from '../../runtime/recent.ts';
 import type { AttemptOutcome, OutboxKind, OutboxRequest, WebhookAttempt } from '../outbox.ts';
 
 /** Addresses that are remembered of one app or instance. Publishers may name any number. */
@@ -36,18 +37,17 @@ export interface EndpointHealth {
 /** Remembers how each address has answered. An owner with too many forgets the one that was tried least recently. */
 export class EndpointHealthBook {
   /** By owner and address. The address that was tried least recently is the first. */
-  private readonly owners = new Map<string, Map<string, EndpointHealth>>();
+  private readonly owners = new Map<string, Recent<string, EndpointHealth>>();
 
   learn(
     { kind, ownerId, url, endpoint }: Pick<OutboxRequest, 'kind' | 'ownerId' | 'url' | 'endpoint'>,
     { atMs, outcome, status, answer, durationMs }: WebhookAttempt,
   ): void {
     const owner = `${kind === 'channels' ? 'app' : 'instance'} ${ownerId}`;
-    const addresses = this.owners.get(owner) ?? new Map<string, EndpointHealth>();
+    const addresses = this.owners.get(owner) ?? new Recent<string, EndpointHealth>(ADDRESSES_MAX);
     this.owners.set(owner, addresses);
     const before = addresses.get(endpoint);
     const isDelivered = outcome === 'delivered';
-    addresses.delete(endpoint);
     addresses.set(endpoint, {
       kind,
       ownerId,
@@ -63,8 +63,6 @@ export class EndpointHealthBook {
       failingSinceMs: isDelivered ? undefined : (before?.failingSinceMs ?? atMs),
       durations: counted(before?.durations ?? NO_DURATIONS, durationMs),
     });
-    const [oldest] = addresses.keys();
-    if (addresses.size > ADDRESSES_MAX && oldest !== undefined) addresses.delete(oldest);
   }
 
   *all(): Iterable<EndpointHealth> {

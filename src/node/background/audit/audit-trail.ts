@@ -5,6 +5,7 @@ import { messageOf } from '../../../runtime/error-code.ts';
 import { LogThrottle } from '../../../runtime/logging/log-throttle.ts';
 import { printable } from '../../../runtime/logging/printable.ts';
 import type { Log } from '../../../runtime/ports.ts';
+import { Recent } from '../../../runtime/recent.ts';
 import { SortableIds } from '../../../runtime/sortable-ids.ts';
 import type { AuditEntry, AuditRoom, AuditStore } from '../../../stores/admin/audit-store.ts';
 import type { OperationCall } from './operation-call.ts';
@@ -44,7 +45,7 @@ interface Refused extends Omit<Done, 'answer'> {
 }
 
 /** Entries whose count can still increase, oldest first. */
-type Open = Map<string, AuditEntry>;
+type Open = Recent<string, AuditEntry>;
 
 /**
  * Records who did what through the admin API: changes, log-ins and secrets that were shown. Records ids and names of
@@ -53,8 +54,8 @@ type Open = Map<string, AuditEntry>;
 export class AuditTrail {
   private readonly options: AuditTrailOptions;
   private readonly throttle: LogThrottle;
-  private readonly done: Open = new Map();
-  private readonly refused: Open = new Map();
+  private readonly done: Open = new Recent(OPEN_MAX);
+  private readonly refused: Open = new Recent(OPEN_MAX);
   private readonly ids = new SortableIds();
   private writing: Promise<void>;
   private untrimmed = TRIM_AFTER;
@@ -133,10 +134,7 @@ function countedAgain(open: Open, entry: AuditEntry): AuditEntry {
   if (before !== undefined && entry.lastAtMs - before.firstAtMs < SAME_MS) {
     return { ...before, lastAtMs: entry.lastAtMs };
   }
-  open.delete(key);
   open.set(key, entry);
-  const [oldest] = open.keys();
-  if (open.size > OPEN_MAX && oldest !== undefined) open.delete(oldest);
   return entry;
 }
 

@@ -2,6 +2,7 @@ import type { HourUsage } from '../../../admin/admin.ts';
 import type { DayUsage } from '../../../channels/usage/usage.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
 import type { Clock, Log, Timers } from '../../../runtime/ports.ts';
+import { Recent } from '../../../runtime/recent.ts';
 import { every } from '../../../runtime/time/every.ts';
 import { PatientClock } from '../../../runtime/time/patient-clock.ts';
 import type {
@@ -47,7 +48,7 @@ export interface HourlyUsageOptions {
 export class HourlyUsage implements AsyncDisposable {
   private readonly options: HourlyUsageOptions;
   /** Sums that are not written yet, by app and hour, oldest first. */
-  private readonly waiting = new Map<string, HourSum>();
+  private readonly waiting = new Recent<string, HourSum>(WAITING_MAX);
   private readonly samples = new Map<number, number>();
   private writing: Promise<void> | undefined;
   private isCounting = false;
@@ -135,8 +136,6 @@ export class HourlyUsage implements AsyncDisposable {
   private add(sum: HourSum): void {
     const key = `${sum.hour} ${sum.appId}`;
     this.waiting.set(key, added(this.waiting.get(key), sum));
-    const [oldest] = this.waiting.keys();
-    if (this.waiting.size > WAITING_MAX && oldest !== undefined) this.waiting.delete(oldest);
   }
 
   private write(): Promise<void> {

@@ -1,3 +1,5 @@
+import { Recent } from '../../../../runtime/recent.ts';
+
 /** How long an outcome counts as recent. */
 const RECENT_MS = 60_000;
 
@@ -21,9 +23,9 @@ export class RecentOutcomes {
   private readonly acceptedDevices = new Float64Array(SLOTS);
   private readonly acceptedAtMs = new Float64Array(SLOTS).fill(Number.NEGATIVE_INFINITY);
   /** Times of the failures that no acceptance has contradicted, by device. Oldest first. */
-  private readonly openAtMs = new Map<number, number>();
+  private readonly openAtMs = new Recent<number, number>(FAILED_MAX);
   /** Moments of the failures after which no accepted send has begun, by device. Oldest first. */
-  private readonly failedAt = new Map<number, number>();
+  private readonly failedAt = new Recent<number, number>(FAILED_MAX);
 
   /** Records an acceptance. Returns the devices whose failures it contradicts. */
   accepted(device: number, began: number, nowMs: number): readonly number[] {
@@ -38,8 +40,8 @@ export class RecentOutcomes {
   failed(device: number, at: number, nowMs: number): void {
     const slot = slotOf(device);
     if (this.acceptedDevices[slot] === device) this.acceptedAtMs[slot] = Number.NEGATIVE_INFINITY;
-    renew(this.openAtMs, device, nowMs);
-    renew(this.failedAt, device, at);
+    this.openAtMs.set(device, nowMs);
+    this.failedAt.set(device, at);
   }
 
   /** Whether a trusted device has failed, and no accepted send has begun since. */
@@ -90,15 +92,6 @@ export class RecentOutcomes {
     this.openAtMs.clear();
     return contradicted;
   }
-}
-
-/** Moves a device to the end of a map, and forgets the oldest ones beyond `FAILED_MAX`. */
-function renew(map: Map<number, number>, device: number, value: number): void {
-  map.delete(device);
-  map.set(device, value);
-  if (map.size <= FAILED_MAX) return;
-  const [oldest] = map.keys();
-  if (oldest !== undefined) map.delete(oldest);
 }
 
 function slotOf(device: number): number {

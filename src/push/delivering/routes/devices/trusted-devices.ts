@@ -1,3 +1,4 @@
+import { RecentSet } from '../../../../runtime/recent.ts';
 import type { Recipient } from '../../../model/device.ts';
 
 /**
@@ -18,7 +19,7 @@ export class TrustedDevices {
   private newer = new Map<number, string>();
   private older: ReadonlyMap<number, string> = new Map();
   /** Oldest first. Not stored: distrust ends with the next acceptance, and restarts are rare. */
-  private readonly distrusted = new Set<number>();
+  private readonly distrusted = new RecentSet<number>(DEVICES_MAX);
 
   has(recipient: Recipient): boolean {
     return !this.isDistrusted(recipient.number) && this.wasAccepted(recipient);
@@ -32,9 +33,6 @@ export class TrustedDevices {
   /** Distrusts a device until it is accepted again. */
   distrust(device: number): void {
     this.distrusted.add(device);
-    if (this.distrusted.size <= DEVICES_MAX) return;
-    const [oldest] = this.distrusted;
-    if (oldest !== undefined) this.distrusted.delete(oldest);
   }
 
   /** Records an acceptance. */
