@@ -25,6 +25,7 @@ import { serverName } from '../server-name.ts';
 import { readTlsFiles, type TlsFiles } from '../tls-files.ts';
 import { openAdmin } from './admin/admin.ts';
 import { serveAdmin } from './admin/serve-admin.ts';
+import type { BackgroundBase } from './base.ts';
 import { openCertificates } from './certificates.ts';
 import { HistoryFile } from './history-file.ts';
 import { LoopWatch } from './monitoring/loop-watch.ts';
@@ -83,7 +84,7 @@ async function openParts(start: BackgroundStart, post: Post) {
   );
   // Before the tenants: health checks must be answered while a large store is read.
   const admin = stack.use(await openAdmin({ config, memory, readiness, meter, log }));
-  const base = {
+  const base: BackgroundBase = {
     config,
     memory,
     tlsFiles,
@@ -97,12 +98,11 @@ async function openParts(start: BackgroundStart, post: Post) {
     readiness,
     database,
     health,
-    admin,
   };
 
   const tenants = stack.use(await openTenants(base));
   const { apps, instances } = tenants;
-  const webhooks = stack.use(await openWebhooks({ ...base, tenants }));
+  const webhooks = stack.use(await openWebhooks(base, tenants));
   const instanceTaps = new InstanceTaps();
   const watching = stack.use(
     openWatching({
@@ -121,14 +121,7 @@ async function openParts(start: BackgroundStart, post: Post) {
   // While starting, reads may wait long for another process. From here on, requests are served.
   await database.waitBriefly();
   const push = stack.use(
-    await openPush({
-      ...base,
-      tls: certificates.tls,
-      instances,
-      apps,
-      taps: instanceTaps,
-      webhooks,
-    }),
+    await openPush(base, { tls: certificates.tls, tenants, taps: instanceTaps, webhooks }),
   );
   database.onRefused = refusedChanges({
     meter,
@@ -137,7 +130,7 @@ async function openParts(start: BackgroundStart, post: Post) {
     instanceId: (number) => instances.directory.byNumber(number)?.id,
   });
   const services = { tenants, webhooks, instanceTaps, watching, certificates, usage, push };
-  const open = { ...base, ...services };
+  const open = { ...base, admin, ...services };
 
   const monitoring = stack.use(openMonitoring(open));
   const renewal = stack.use(
@@ -288,7 +281,7 @@ export class Background {
    * Never rejects.
    */
   async reload(changed: Config, tlsFiles: TlsFiles): Promise<void> {
-    const { tenants, push, certificates, renewal } = this.parts;
+    const { realtime, tenants, push, certificates, renewal, log } = this.parts;
     const { listeners } = tlsFiles;
     renewal.reloaded(changed, tlsFiles);
     this.useLinkTls(tlsFiles);
@@ -297,7 +290,7 @@ export class Background {
     certificates.reloaded(listeners);
     if (listeners !== undefined) applied.push(this.useCertificate(listeners));
     await Promise.all(applied);
-    await allLoopsServeApps(this.parts);
+    await allLoopsServeApps(realtime, log);
   }
 
   /** Stops all parts, last started first. */

@@ -4,24 +4,13 @@ import { ChallengeServer } from '../../certificates/challenge-server.ts';
 import { validity } from '../../certificates/order-plan.ts';
 import type { Config } from '../../config/schema.ts';
 import type { TableMeter } from '../../observability/meter.ts';
-import type { ForwardProxy } from '../../outgoing/proxy/forward-proxy.ts';
 import { fetchByName } from '../../outgoing/proxy/proxied-fetch.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
-import type { Log } from '../../runtime/ports.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
 import { StoredCertificates } from '../../stores/certificates/certificate-store.ts';
-import type { Database } from '../../stores/database/database.ts';
 import { listenError } from '../listen-error.ts';
-import { readPem, type TlsFiles } from '../tls-files.ts';
-
-export interface CertificatesPartOptions {
-  readonly config: Config;
-  readonly tlsFiles: TlsFiles;
-  readonly database: Database;
-  readonly proxy: ForwardProxy | undefined;
-  readonly meter: TableMeter;
-  readonly log: Log;
-}
+import { readPem } from '../tls-files.ts';
+import type { BackgroundBase } from './base.ts';
 
 /** The source of this server's certificate: files, an authority, or none. */
 export interface CertificatesPart extends AsyncDisposable {
@@ -35,14 +24,12 @@ export interface CertificatesPart extends AsyncDisposable {
 }
 
 /** Throws `StartFailed`, or what the store throws. */
-export async function openCertificates(
-  options: CertificatesPartOptions,
-): Promise<CertificatesPart> {
-  const { tls } = options.config;
-  return tls.acme === null ? fromFiles(options) : await fromAuthority(options, tls.acme);
+export async function openCertificates(base: BackgroundBase): Promise<CertificatesPart> {
+  const { tls } = base.config;
+  return tls.acme === null ? fromFiles(base) : await fromAuthority(base, tls.acme);
 }
 
-function fromFiles({ tlsFiles, meter }: CertificatesPartOptions): CertificatesPart {
+function fromFiles({ tlsFiles, meter }: BackgroundBase): CertificatesPart {
   const { listeners: tls } = tlsFiles;
   noteEnd(meter, tls);
   return {
@@ -55,7 +42,7 @@ function fromFiles({ tlsFiles, meter }: CertificatesPartOptions): CertificatesPa
 }
 
 async function fromAuthority(
-  { config, database, proxy, meter, log }: CertificatesPartOptions,
+  { config, database, proxy, meter, log }: BackgroundBase,
   acme: NonNullable<Config['tls']['acme']>,
 ): Promise<CertificatesPart> {
   await using parts = new AsyncDisposableStack();

@@ -1,8 +1,6 @@
-import type { Config } from '../../config/schema.ts';
 import { hasOwnStore } from '../../config/settings/own-store.ts';
 import { messageOf } from '../../runtime/error-code.ts';
 import type { Log } from '../../runtime/ports.ts';
-import type { Database } from '../../stores/database/database.ts';
 import { AppStore } from '../../stores/tenants/app-store.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';
 import { createFirstApp, createFirstInstance } from '../../tenants/first-start.ts';
@@ -14,14 +12,7 @@ import {
 } from '../../tenants/live-tenants.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
 import { StartFailed } from '../start-failed.ts';
-import type { StoreHealth } from './store/store-health.ts';
-
-export interface TenantsOptions {
-  readonly config: Config;
-  readonly database: Database;
-  readonly health: StoreHealth;
-  readonly log: Log;
-}
+import type { BackgroundBase } from './base.ts';
 
 /** The apps and instances of a server. */
 export interface Tenants extends AsyncDisposable {
@@ -41,12 +32,8 @@ export interface Tenants extends AsyncDisposable {
  * Reads the apps and instances. Creates one of each if there are none. Throws `StartFailed`, or what the store
  * throws.
  */
-export async function openTenants({
-  config,
-  database,
-  health,
-  log,
-}: TenantsOptions): Promise<Tenants> {
+export async function openTenants(base: BackgroundBase): Promise<Tenants> {
+  const { config, database, health, log } = base;
   await using parts = new AsyncDisposableStack();
   const appStore = new AppStore(database);
   const createdApp = await createFirstApp(appStore, config);
@@ -88,13 +75,7 @@ function notShared(ids: readonly string[]): string {
 }
 
 /** Settles when all realtime loops serve the apps of the last change. A busy loop does so later: that is logged. */
-export async function allLoopsServeApps({
-  realtime,
-  log,
-}: {
-  readonly realtime: RealtimeClient;
-  readonly log: Log;
-}): Promise<void> {
+export async function allLoopsServeApps(realtime: RealtimeClient, log: Log): Promise<void> {
   try {
     // Messages to a loop arrive in order, so a loop that answers has the changed apps.
     await realtime.askAll({ what: 'ping' });

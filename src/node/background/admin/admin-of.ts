@@ -97,7 +97,7 @@ function tenantAdminsOf({ tenants, realtime, log }: AdminParts): Pick<Admin, 'ap
       isStoreOwn,
       changed: async () => {
         await apps.poll();
-        await allLoopsServeApps({ realtime, log });
+        await allLoopsServeApps(realtime, log);
       },
     }),
     instances: new InstanceAdmin({

@@ -1,6 +1,5 @@
 import type { Config } from '../../../config/schema.ts';
 import { sharesPort } from '../../../config/settings/shared-port.ts';
-import type { TableMeter } from '../../../observability/meter.ts';
 import type { ShareRate } from '../../../push/rate-exchange.ts';
 import type { PushTaps } from '../../../push/watching/push-tap.ts';
 import type { Certificate } from '../../../runtime/certificate.ts';
@@ -23,8 +22,8 @@ import { PushListener, type PushListenerContext } from '../../../transports/push
 import type { PushWebhooks } from '../../../webhooks/push-events.ts';
 import { freeSocketPath } from '../../free-socket-path.ts';
 import { listenError } from '../../listen-error.ts';
-import type { MemoryPlan } from '../../memory/shares.ts';
 import { readOpenFiles } from '../../open-files.ts';
+import type { BackgroundBase } from '../base.ts';
 import type { StoreHealth } from '../store/store-health.ts';
 import type { PushDelivery } from './delivery.ts';
 import type { LivePushes } from './live-pushes.ts';
@@ -51,19 +50,12 @@ export interface PushApiParts {
   readonly rateLimitedLog: RateLimitedLog;
 }
 
-export interface PushListenerOptions {
-  readonly config: Config;
-  readonly memory: MemoryPlan;
-  readonly tls: Certificate | undefined;
-  /** Answers health checks, if they are answered on this port. */
-  readonly checks: ListenerHealth;
-  readonly meter: TableMeter;
-  readonly log: Log;
-}
-
-/** Opens the port of the Beams APIs. Throws `StartFailed` if that fails. */
-export async function openListener(options: PushListenerOptions): Promise<PushListener> {
-  const { config, memory, tls, checks, meter, log } = options;
+/** Opens the port of the Beams APIs. Throws `StartFailed` if that fails. `checks`: for health checks on this port. */
+export async function openListener(
+  { config, memory, meter, log }: BackgroundBase,
+  tls: Certificate | undefined,
+  checks: ListenerHealth,
+): Promise<PushListener> {
   const { host, pathPrefix, addressLimits } = config.push;
   const { bodyBytesPerSecond, httpIdleSeconds } = config.push;
   const { connectionsPerSecond } = addressLimits;

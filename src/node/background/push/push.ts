@@ -1,7 +1,4 @@
 import type { Config } from '../../../config/schema.ts';
-import type { TableMeter } from '../../../observability/meter.ts';
-import type { ForwardProxy } from '../../../outgoing/proxy/forward-proxy.ts';
-import type { Resolver } from '../../../outgoing/resolve.ts';
 import { CompletionEvents } from '../../../push/delivering/completion-events.ts';
 import type { PipelineFigures } from '../../../push/delivering/pipeline.ts';
 import { RateExchange, unshared } from '../../../push/rate-exchange.ts';
@@ -13,7 +10,6 @@ import { RateLimitedLog } from '../../../runtime/logging/rate-limited-log.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../../runtime/system-timers.ts';
 import { PatientClock } from '../../../runtime/time/patient-clock.ts';
-import type { Database } from '../../../stores/database/database.ts';
 import { isStatementFault } from '../../../stores/database/faults.ts';
 import { StoredBacklog } from '../../../stores/push/backlog/backlog-store.ts';
 import { GarbageCollector } from '../../../stores/push/garbage-collector.ts';
@@ -24,7 +20,6 @@ import { PendingBodies } from '../../../stores/push/publishes/pending-bodies.ts'
 import { StoredPendingCompletionEvents } from '../../../stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../../stores/push/publishes/publish-store.ts';
 import { StoredRates } from '../../../stores/push/shared-rates.ts';
-import type { LiveApps, LiveInstances } from '../../../tenants/live-tenants.ts';
 import type { LiveInstance } from '../../../tenants/push-instance.ts';
 import { ListenerHealth } from '../../../transports/health.ts';
 import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
@@ -32,29 +27,20 @@ import type { PushListener } from '../../../transports/push-api/listener.ts';
 import { PushWebhooks } from '../../../webhooks/push-events.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import type { ListenerAddress } from '../../link/messages.ts';
-import type { RealtimeClient } from '../../link/realtime-client.ts';
-import type { MemoryPlan } from '../../memory/shares.ts';
+import type { BackgroundBase } from '../base.ts';
 import type { StoreHealth } from '../store/store-health.ts';
+import type { Tenants } from '../tenants.ts';
 import { openPushDelivery, type PushDelivery } from './delivery.ts';
 import { startGarbageLoop } from './garbage-loop.ts';
 import { LivePushes } from './live-pushes.ts';
 import { openListener, serveApi, settingsOf } from './push-api.ts';
 
-export interface PushPartOptions {
-  readonly config: Config;
-  readonly memory: MemoryPlan;
+/** The other parts that push uses. */
+export interface PushUses {
   readonly tls: Certificate | undefined;
-  readonly instances: LiveInstances;
-  readonly apps: LiveApps;
-  readonly realtime: RealtimeClient;
+  readonly tenants: Tenants;
   readonly taps: PushTaps;
   readonly webhooks: Webhooks;
-  readonly database: Database;
-  readonly health: StoreHealth;
-  readonly resolver: Resolver;
-  readonly proxy: ForwardProxy | undefined;
-  readonly meter: TableMeter;
-  readonly log: Log;
 }
 
 /** The push side of a server. */
@@ -92,17 +78,19 @@ interface Shared extends StoreFaults {
 }
 
 /** Opens the push API and starts to deliver. Throws `StartFailed`, or what the store throws. */
-export async function openPush(options: PushPartOptions): Promise<PushPart> {
-  const { config, database, health, instances, webhooks, log } = options;
+export async function openPush(base: BackgroundBase, uses: PushUses): Promise<PushPart> {
+  const { config, database, health, realtime, meter, log } = base;
+  const { tls, taps, webhooks } = uses;
+  const { apps, instances } = uses.tenants;
   await using parts = new AsyncDisposableStack();
   const faults = storeFaults(health, log);
   const { storeFailed } = faults;
   const live: LivePushes = new LivePushes({
-    realtime: options.realtime,
-    apps: options.apps.directory,
+    realtime,
+    apps: apps.directory,
     instance: (number) => instances.directory.byNumber(number),
     store: new StoredLive(database),
-    meter: options.meter,
+    meter,
     wake: () => delivery.wake(),
     storeFailed,
   });
@@ -116,7 +104,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     ...faults,
     rateLimitedLog: new RateLimitedLog(log, monotonicTimers),
   };
-  const delivery: PushDelivery = parts.use(openDelivery(options, shared));
+  const delivery: PushDelivery = parts.use(openDelivery(base, uses, shared));
   const garbage = new GarbageCollector(database);
   const collecting = startGarbageLoop({
     collectSome: (nowMs) => garbage.collectSome(nowMs),
@@ -126,14 +114,16 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   });
   parts.defer(() => collecting.stop());
   const checks = new ListenerHealth();
-  const listener = parts.use(await openListener({ ...options, checks }));
+  const listener = parts.use(await openListener(base, tls, checks));
   let settings = settingsOf(config, listener);
   const exchange = parts.use(
     new RateExchange({ store: new StoredRates(database), timers: systemTimers, storeFailed }),
   );
   const acceptPublish = serveApi({
-    ...options,
+    ...base,
     ...shared,
+    instances,
+    taps,
     delivery,
     listener,
     settings: () => settings,
@@ -183,8 +173,12 @@ function storeFaults(health: StoreHealth, log: Log): StoreFaults {
   };
 }
 
-function openDelivery(options: PushPartOptions, shared: Shared): PushDelivery {
-  const { database, instances, taps, resolver, proxy, log } = options;
+function openDelivery(
+  { database, memory, resolver, proxy, log }: BackgroundBase,
+  { tenants, taps }: PushUses,
+  shared: Shared,
+): PushDelivery {
+  const { instances } = tenants;
   const { publishes, backlog, stories, sink, live, storeFailed, rateLimitedLog } = shared;
   return openPushDelivery({
     live,
@@ -196,7 +190,7 @@ function openDelivery(options: PushPartOptions, shared: Shared): PushDelivery {
     configured: new Set(instances.configured.map(({ id }) => id)),
     storeFailed,
     resolver,
-    devicesMax: options.memory.shares.pushDevices,
+    devicesMax: memory.shares.pushDevices,
     proxy,
     events: (instanceId) =>
       new CompletionEvents({

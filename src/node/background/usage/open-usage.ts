@@ -1,21 +1,11 @@
 import type { Admin } from '../../../admin/admin.ts';
 import type { DayUsage } from '../../../channels/usage/usage.ts';
-import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../../runtime/system-timers.ts';
-import type { Database } from '../../../stores/database/database.ts';
 import { HourUsageStore } from '../../../stores/tenants/hour-usage-store.ts';
 import { UsageStore } from '../../../stores/tenants/usage-store.ts';
-import type { RealtimeClient } from '../../link/realtime-client.ts';
-import type { StoreHealth } from '../store/store-health.ts';
+import type { BackgroundBase } from '../base.ts';
 import { addedUp, HourlyUsage } from './hourly-usage.ts';
 import { UsageWriter } from './usage-writer.ts';
-
-export interface OpenUsageOptions {
-  readonly database: Database;
-  readonly health: StoreHealth;
-  readonly realtime: RealtimeClient;
-  readonly log: Log;
-}
 
 /** The usage of apps, by the day and by the hour. */
 export interface UsagePart extends AsyncDisposable {
@@ -30,7 +20,8 @@ export interface UsagePart extends AsyncDisposable {
   readonly shown: Admin['usage'];
 }
 
-export function openUsage({ database, health, realtime, log }: OpenUsageOptions): UsagePart {
+export function openUsage(base: BackgroundBase): UsagePart {
+  const { database, health, realtime, log } = base;
   const parts = new AsyncDisposableStack();
   const store = new UsageStore(database);
   const daily = parts.use(
