@@ -11,13 +11,19 @@ const PLACE = '#/components/schemas/';
  * default and may not have unknown fields, so the same settings have two schemas: that of bodies is called `…Input`.
  */
 export class NamedSchemas {
+  /** By shape, because several operations have the same answer. */
+  private readonly answers = new Map<z.ZodType, Schema>();
   /** By name, as JSON text. */
   private readonly printed = new Map<string, string>();
 
   /** The schema of what the server sends. All of these come before the first body. */
   ofAnswer(shape: z.ZodType): Schema {
+    const known = this.answers.get(shape);
+    if (known !== undefined) return known;
     const { $defs = {}, ...schema } = jsonSchemaOf(shape, 'output');
-    return this.keep($defs, schema, (name) => name);
+    const kept = this.keep($defs, schema, (name) => name);
+    this.answers.set(shape, kept);
+    return kept;
   }
 
   /** The schema of what the server gets. */

@@ -1,7 +1,6 @@
 import { signal } from '@preact/signals';
-import { type Answer, call, loginDone, needsLogin } from './client.ts';
-
-type Session = NonNullable<Answer<'GET /session'>>;
+import type { Session } from './answers.ts';
+import { call, loginDone, needsLogin } from './client.ts';
 
 /** The user; `undefined` until the server has answered. */
 export const session = signal<Session | undefined>(undefined);

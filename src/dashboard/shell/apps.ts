@@ -1,10 +1,9 @@
-import { type Answer, call } from '../api/client.ts';
+import type { App } from '../api/answers.ts';
+import { call } from '../api/client.ts';
 import { appOfPage } from '../routing/router.ts';
 import { ShownTenants } from './tenants.ts';
 
-export type ShownApp = Answer<'GET /apps'>['apps'][number];
-
-export const knownApps = new ShownTenants<ShownApp>({
+export const knownApps = new ShownTenants<App>({
   ask: async () => (await call('GET /apps')).apps,
   ofPage: appOfPage,
   keptAs: 'fanfare.app',

@@ -1,4 +1,4 @@
-import type { Answer } from '../../api/client.ts';
+import type { AuditEntry } from '../../api/answers.ts';
 import { Button } from '../../parts/controls.tsx';
 import { moment } from '../../parts/formats.ts';
 import { PagedCard } from '../../parts/more.tsx';
@@ -6,8 +6,6 @@ import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { Table } from '../../parts/table-head.tsx';
 import { useList } from '../../parts/use-pages.ts';
-
-type Entry = Answer<'GET /audit'>['entries'][number];
 
 /** Who did what? */
 export default function AuditPage() {
@@ -34,7 +32,7 @@ export default function AuditPage() {
   );
 }
 
-function AuditTable({ entries }: { readonly entries: readonly Entry[] }) {
+function AuditTable({ entries }: { readonly entries: readonly AuditEntry[] }) {
   return (
     <Table columns={['What', 'Who', { number: 'Status' }, { number: 'When' }]}>
       {entries.map(({ id, operation, subject, detail, user, how, address, status, times, at }) => (

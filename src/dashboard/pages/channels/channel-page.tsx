@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../api/client.ts';
+import type { ChannelDetails } from '../../api/answers.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Card } from '../../parts/card.tsx';
 import { Search } from '../../parts/controls.tsx';
@@ -15,8 +15,6 @@ import { UserLink } from '../../shell/user-link.tsx';
 import { ConnectionTable } from '../connections/connection-table.tsx';
 import { sendDraft } from '../send/draft.ts';
 import { History } from './history.tsx';
-
-type Channel = Answer<'GET /apps/{id}/channels/{name}'>;
 
 const POLL_MS = 5000;
 /** How many members are drawn. */
@@ -99,14 +97,14 @@ function Nobody({ app }: { readonly app: string }) {
   );
 }
 
-function sentence({ subscriptions, users, cached }: Channel): string {
+function sentence({ subscriptions, users, cached }: ChannelDetails): string {
   const parts = [counted(subscriptions, 'connection')];
   if (users > 0) parts.push(counted(users, 'user'));
   const event = cached === null ? '' : ` Cached: ${cached.name}, ${duration(cached.ageMs)} old.`;
   return `${parts.join(' of ')} now.${event}`;
 }
 
-function Cached({ cached }: { readonly cached: NonNullable<Channel['cached']> }) {
+function Cached({ cached }: { readonly cached: NonNullable<ChannelDetails['cached']> }) {
   return (
     <Card
       title={<>Cached event: {cached.name}</>}
@@ -127,7 +125,7 @@ function Cached({ cached }: { readonly cached: NonNullable<Channel['cached']> })
   );
 }
 
-function Members({ app, value }: { readonly app: string; readonly value: Channel }) {
+function Members({ app, value }: { readonly app: string; readonly value: ChannelDetails }) {
   const [typed, setTyped] = useState('');
   const fits = value.members.filter(({ userId, userInfo }) =>
     `${userId} ${userInfo ?? ''}`.toLowerCase().includes(typed.toLowerCase()),

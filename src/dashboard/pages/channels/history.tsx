@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { type Answer, call } from '../../api/client.ts';
+import type { ChannelHistory } from '../../api/answers.ts';
+import { call } from '../../api/client.ts';
 import { asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -9,8 +10,6 @@ import { Confirm } from '../../parts/dialogs/confirm.tsx';
 import { bytes, counted, duration, preciseTime } from '../../parts/formats.ts';
 import { Table } from '../../parts/table-head.tsx';
 import { say } from '../../parts/toasts.tsx';
-
-type Kept = Answer<'GET /apps/{id}/channels/{name}/history'>;
 
 const POLL_MS = 5000;
 
@@ -61,7 +60,7 @@ export function History({ app, channel }: { readonly app: string; readonly chann
   );
 }
 
-function Events({ events }: Pick<Kept, 'events'>) {
+function Events({ events }: Pick<ChannelHistory, 'events'>) {
   return (
     <Table columns={['At', 'Event', 'Data', 'A client gets after it']}>
       {events.map(({ id, atMs, name, data, bytes: size }, missed) => (
@@ -82,7 +81,7 @@ function Events({ events }: Pick<Kept, 'events'>) {
   );
 }
 
-function sentence({ rule, events, more }: Kept): string {
+function sentence({ rule, events, more }: ChannelHistory): string {
   const kept = `Up to ${counted(rule?.events ?? 0, 'event')} for ${duration((rule?.seconds ?? 0) * 1000)}.`;
   if (events.length === 0) return `${kept} None now.`;
   return more ? `${kept} The last ${events.length} are shown.` : kept;

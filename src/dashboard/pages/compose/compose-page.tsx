@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { PublishPreview } from '../../api/answers.ts';
 import { call, Failed } from '../../api/client.ts';
 import { asCurl, asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
@@ -9,7 +10,7 @@ import { address } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
 import { draft, liveOf, namesOf, withNames } from './draft.ts';
 import { DraftEditor } from './draft-editor.tsx';
-import { type Preview, Previews } from './previews.tsx';
+import { Previews } from './previews.tsx';
 import { SendDraft } from './send-draft.tsx';
 import { ThisBrowser } from './this-browser.tsx';
 
@@ -54,7 +55,7 @@ export default function ComposePage({ instance }: { readonly instance: string })
 interface AskedPreview {
   /** The draft. */
   readonly of: string;
-  readonly preview?: Preview;
+  readonly preview?: PublishPreview;
   readonly failed?: Failed;
 }
 
@@ -85,7 +86,7 @@ function usePreview(instance: string, body: object) {
   return state.of === text ? state : NOT_ASKED;
 }
 
-function audienceWords(preview: Preview | undefined): string {
+function audienceWords(preview: PublishPreview | undefined): string {
   if (!may('support')) return 'Previews take the role support.';
   const audience = preview?.audience;
   if (preview === undefined) return 'Asking what it would do …';
@@ -100,7 +101,12 @@ function audienceWords(preview: Preview | undefined): string {
   return `${more ? 'More than ' : ''}${counted(devices, 'device')} would get it now: ${parts.join(' · ')}.${here}`;
 }
 
-function liveWords({ asked, reached, silent, absent }: NonNullable<Preview['live']>): string {
+function liveWords({
+  asked,
+  reached,
+  silent,
+  absent,
+}: NonNullable<PublishPreview['live']>): string {
   const how = liveOf(draft.value, 'push') === 'always' ? 'as well' : 'instead';
   return `In the app, ${reached} of ${counted(asked, 'user')} would get it ${how}: ${silent} silent, ${absent} absent.`;
 }

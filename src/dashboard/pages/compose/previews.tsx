@@ -1,4 +1,4 @@
-import type { Answer } from '../../api/client.ts';
+import type { PublishPreview } from '../../api/answers.ts';
 import { Card } from '../../parts/card.tsx';
 import { Code } from '../../parts/code.tsx';
 import { count } from '../../parts/formats.ts';
@@ -6,8 +6,7 @@ import { parsedJson } from '../../parts/json/json.ts';
 import { type Platform, platforms } from '../publishes/words.ts';
 import { textOf } from './draft.ts';
 
-export type Preview = Answer<'POST /instances/{id}/previews'>;
-type Request = Preview['requests'][number];
+type Request = PublishPreview['requests'][number];
 
 const looks: Readonly<Record<Platform, string>> = {
   apns: 'iPhone, locked',
@@ -21,7 +20,7 @@ export function Previews({
   preview,
 }: {
   readonly body: Readonly<Record<string, unknown>>;
-  readonly preview: Preview | undefined;
+  readonly preview: PublishPreview | undefined;
 }) {
   const shown = platforms.filter((platform) => body[platform] !== undefined);
   return (

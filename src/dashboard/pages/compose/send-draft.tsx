@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
+import type { PublishPreview } from '../../api/answers.ts';
 import { call } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { Button } from '../../parts/controls.tsx';
@@ -8,7 +9,6 @@ import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { useOutcome } from '../../parts/use-outcome.ts';
 import { go, inInstance } from '../../routing/router.ts';
 import { draft } from './draft.ts';
-import type { Preview } from './previews.tsx';
 
 /** From how many devices on the number must be typed. */
 const MANY = 100;
@@ -19,7 +19,7 @@ export function SendDraft({
   preview,
 }: {
   readonly instance: string;
-  readonly preview: Preview | undefined;
+  readonly preview: PublishPreview | undefined;
 }) {
   const { failed, isBusy, attempt } = useOutcome();
   const [isAsking, setAsking] = useState(false);
@@ -78,7 +78,7 @@ function newKey(): string {
   return [...crypto.getRandomValues(new Uint32Array(4))].join('-');
 }
 
-function Faults({ preview }: { readonly preview: Preview | undefined }) {
+function Faults({ preview }: { readonly preview: PublishPreview | undefined }) {
   const faults = preview?.faults ?? [];
   if (faults.length === 0) return null;
   return (

@@ -1,4 +1,5 @@
-import { type Answer, call } from '../../api/client.ts';
+import type { ConnectionDetails } from '../../api/answers.ts';
+import { call } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Card, Fact } from '../../parts/card.tsx';
@@ -12,11 +13,9 @@ import { inApp, pathTo } from '../../routing/router.ts';
 import { UserLink } from '../../shell/user-link.tsx';
 import { libraryOf, Waiting } from './connection-table.tsx';
 
-type Connection = Answer<'GET /apps/{id}/connections/{socket}'>;
-
 interface ConnectionProps {
   readonly app: string;
-  readonly connection: Connection;
+  readonly connection: ConnectionDetails;
 }
 
 const POLL_MS = 3000;
@@ -76,7 +75,7 @@ export default function ConnectionPage({
   );
 }
 
-function sentence(connection: Connection): string {
+function sentence(connection: ConnectionDetails): string {
   const { user, channels, openedAtMs } = connection;
   const openFor = duration(Date.now() - openedAtMs);
   return `${user ?? 'Nobody signed in'}, with ${libraryOf(connection)}, in ${counted(channels, 'channel')}, open for ${openFor}.`;

@@ -1,16 +1,14 @@
-import type { Answer } from '../../api/client.ts';
+import type { AskedServer, Connection } from '../../api/answers.ts';
 import { bytes, duration } from '../../parts/formats.ts';
 import { Table } from '../../parts/table-head.tsx';
 import { inApp, pathTo } from '../../routing/router.ts';
 import { UserLink } from '../../shell/user-link.tsx';
 
-export type ShownConnection = Answer<'GET /apps/{id}/connections'>['connections'][number];
-
 /** From this many bytes on, a client is slow. */
 const MANY_WAITING = 64 * 1024;
 
 /** The library of a client, as the client reports it. */
-export function libraryOf({ client }: Pick<ShownConnection, 'client'>): string {
+export function libraryOf({ client }: Pick<Connection, 'client'>): string {
   if (client === null || client.name === '') return 'unknown library';
   // pusher-js calls itself js.
   const name = client.name === 'js' ? 'pusher-js' : client.name;
@@ -32,8 +30,8 @@ export function ConnectionTable({
   servers,
 }: {
   readonly app: string;
-  readonly connections: readonly ShownConnection[];
-  readonly servers: Answer<'GET /apps/{id}/connections'>['servers'];
+  readonly connections: readonly Connection[];
+  readonly servers: readonly AskedServer[];
 }) {
   const nowMs = Date.now();
   const isOneOfSeveral = servers.length > 1;

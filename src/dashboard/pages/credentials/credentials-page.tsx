@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { type Answer, call } from '../../api/client.ts';
+import type { Gateway, Instance } from '../../api/answers.ts';
+import { call } from '../../api/client.ts';
 import { asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -14,9 +15,7 @@ import { instances } from '../../shell/instances.ts';
 import { type CheckAnswers, CheckResult } from './check-result.tsx';
 import { NewCredential } from './new-credential.tsx';
 import { SecretKeys } from './secret-keys.tsx';
-import { devices, type Gateway, names, stateOf } from './words.ts';
-
-type Instance = Answer<'GET /instances/{id}'>;
+import { devices, names, stateOf } from './words.ts';
 
 const POLL_MS = 10_000;
 const STAND_IN = 'in place of the vendor';

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { type Answer, call, Failed } from '../../api/client.ts';
+import type { Instance } from '../../api/answers.ts';
+import { call, Failed } from '../../api/client.ts';
 import { Code } from '../../parts/code.tsx';
 import { Button, Field, TextField } from '../../parts/controls.tsx';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
@@ -7,7 +8,6 @@ import { say } from '../../parts/toasts.tsx';
 import { useOutcome } from '../../parts/use-outcome.ts';
 import { type CheckAnswers, CheckResult } from './check-result.tsx';
 
-type Instance = Answer<'GET /instances/{id}'>;
 type Environment = 'production' | 'sandbox' | 'auto';
 
 /** What Apple needs besides the key. */

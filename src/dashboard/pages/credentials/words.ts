@@ -1,7 +1,6 @@
-import type { Answer } from '../../api/client.ts';
+import type { Gateway } from '../../api/answers.ts';
 import { duration, moment } from '../../parts/formats.ts';
 
-export type Gateway = Answer<'GET /instances/{id}/gateways'>['gateways'][number];
 export type Platform = Gateway['platform'];
 
 export const names: Readonly<Record<Platform, string>> = {

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { type Answer, call, type Failed } from '../../api/client.ts';
+import type { DeviceDetails } from '../../api/answers.ts';
+import { call, type Failed } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Button } from '../../parts/controls.tsx';
@@ -16,8 +17,6 @@ import { platformNames } from '../publishes/words.ts';
 import { Registered } from './device-facts.tsx';
 import { Explained, Publishes } from './device-publishes.tsx';
 import { shortDeviceId } from './device-table.tsx';
-
-type Device = Answer<'GET /instances/{id}/devices/{device}'>;
 
 interface DevicePageProps {
   readonly instance: string;
@@ -117,7 +116,7 @@ function Removed({
   removed: { why, advice },
   device,
 }: {
-  readonly removed: NonNullable<Device['removed']>;
+  readonly removed: NonNullable<DeviceDetails['removed']>;
   readonly device: string;
 }) {
   return (
@@ -135,7 +134,7 @@ function Removed({
   );
 }
 
-function sentence({ registered, removed, platform, registeredAt }: Device): string {
+function sentence({ registered, removed, platform, registeredAt }: DeviceDetails): string {
   const name = platformNames[platform];
   if (registered === null) {
     return `${name}, registered ${moment(registeredAt)}, removed ${removed === null ? '' : moment(removed.at)}.`;

@@ -1,10 +1,8 @@
-import type { Answer } from '../../api/client.ts';
+import type { Device } from '../../api/answers.ts';
 import { duration, moment } from '../../parts/formats.ts';
 import { Table } from '../../parts/table-head.tsx';
 import { inInstance, pathTo } from '../../routing/router.ts';
 import { platformNames } from '../publishes/words.ts';
-
-export type ShownDevice = Answer<'GET /instances/{id}/devices'>['devices'][number];
 
 /** The beginning of an id, enough to distinguish it. */
 export const shortDeviceId = (id: string) => `${id.split('-', 2).join('-')}…`;
@@ -15,7 +13,7 @@ export function DeviceTable({
   devices,
 }: {
   readonly instance: string;
-  readonly devices: readonly ShownDevice[];
+  readonly devices: readonly Device[];
 }) {
   const nowMs = Date.now();
   return (

@@ -1,17 +1,12 @@
-import type { Answer } from '../../api/client.ts';
+import type { DevicePublish, TimelineEntry } from '../../api/answers.ts';
 import { duration, moment, shortId } from '../../parts/formats.ts';
 import { Table } from '../../parts/table-head.tsx';
 import { Words } from '../../parts/words.tsx';
 import { inInstance, pathTo } from '../../routing/router.ts';
 import { shortDeviceId } from './device-table.tsx';
 
-type ShownEvent =
-  Answer<'GET /instances/{id}/publishes/{publish}/devices/{device}'>['events'][number];
-export type LastPublish =
-  Answer<'GET /instances/{id}/devices/{device}/publishes'>['publishes'][number];
-
 /** What each entry of a timeline is called, and how it looks. */
-const words: Readonly<Record<ShownEvent['what'], readonly [word: string, look: string]>> = {
+const words: Readonly<Record<TimelineEntry['what'], readonly [word: string, look: string]>> = {
   registered: ['registered', ''],
   published: ['published', ''],
   scheduled: ['scheduled', ''],
@@ -35,15 +30,20 @@ const words: Readonly<Record<ShownEvent['what'], readonly [word: string, look: s
 };
 
 /** Outcomes whose advice is hidden at first, because nothing is wrong at the server. */
-const reached: readonly ShownEvent['what'][] = ['accepted', 'delivered', 'opened', 'live-reached'];
+const reached: readonly TimelineEntry['what'][] = [
+  'accepted',
+  'delivered',
+  'opened',
+  'live-reached',
+];
 
-function WhatTag({ what }: { readonly what: ShownEvent['what'] }) {
+function WhatTag({ what }: { readonly what: TimelineEntry['what'] }) {
   const [word, look] = words[what];
   return <span class={`tag ${look}`}>{word}</span>;
 }
 
 /** What happened to a publish at a device, with what to do about it. */
-export function Timeline({ events }: { readonly events: readonly ShownEvent[] }) {
+export function Timeline({ events }: { readonly events: readonly TimelineEntry[] }) {
   return (
     <ol class="inside stack" aria-label="What happened">
       {events.map(({ at, what, detail, advice }) => (
@@ -75,7 +75,7 @@ export function LastPublishes({
   showDevice = false,
 }: {
   readonly instance: string;
-  readonly publishes: readonly LastPublish[];
+  readonly publishes: readonly DevicePublish[];
   readonly showDevice?: boolean;
 }) {
   return (

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import type { AskedServer } from '../../api/answers.ts';
 import type { Answer } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { counted, duration } from '../../parts/formats.ts';
@@ -58,7 +59,7 @@ export default function HomePage() {
 }
 
 /** ` on 3 servers`, if there are several. */
-function onServers(servers: Answer<'GET /conditions'>['servers']): string {
+function onServers(servers: readonly AskedServer[]): string {
   return servers.length > 1 ? ` on ${namesOf(servers)}` : '';
 }
 

@@ -1,10 +1,10 @@
-import type { Answer } from '../../api/client.ts';
+import type { NodeReport } from '../../api/answers.ts';
 import { session } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { count } from '../../parts/formats.ts';
 import { pathTo } from '../../routing/router.ts';
 
-type Room = NonNullable<NonNullable<Answer<'GET /nodes'>['nodes'][number]['report']>['room']>;
+type Room = NonNullable<NodeReport['room']>;
 
 const POLL_MS = 10_000;
 

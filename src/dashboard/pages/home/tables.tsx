@@ -1,3 +1,4 @@
+import type { App } from '../../api/answers.ts';
 import type { Answer } from '../../api/client.ts';
 import { asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
@@ -7,7 +8,6 @@ import { count } from '../../parts/formats.ts';
 import { Empty } from '../../parts/notices.tsx';
 import { Table } from '../../parts/table-head.tsx';
 import { inApp, inInstance, pathTo } from '../../routing/router.ts';
-import type { ShownApp } from '../../shell/apps.ts';
 import { nameOf } from '../../shell/tenants.ts';
 
 type Live = Answer<'GET /live'>;
@@ -17,7 +17,7 @@ export function AppsTable({
   apps,
   live,
 }: {
-  readonly apps: readonly ShownApp[] | undefined;
+  readonly apps: readonly App[] | undefined;
   readonly live: Live | undefined;
 }) {
   if (apps === undefined) return null;

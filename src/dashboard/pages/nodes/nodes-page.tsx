@@ -1,13 +1,11 @@
 import { Fragment } from 'preact';
-import type { Answer } from '../../api/client.ts';
+import type { Node } from '../../api/answers.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Card } from '../../parts/card.tsx';
 import { bytes, count, counted, duration, moment } from '../../parts/formats.ts';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { Table } from '../../parts/table-head.tsx';
-
-type Node = Answer<'GET /nodes'>['nodes'][number];
 
 const POLL_MS = 3000;
 

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { type Answer, call, type Failed } from '../../api/client.ts';
+import type { CheckedAuthorisation } from '../../api/answers.ts';
+import { call, type Failed } from '../../api/client.ts';
 import { Card } from '../../parts/card.tsx';
 import { Button, Field } from '../../parts/controls.tsx';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
@@ -14,7 +15,6 @@ const fields = [
 ] as const;
 
 type Given = Readonly<Record<(typeof fields)[number]['name'], string>>;
-type Finding = Answer<'POST /apps/{id}/check-auth'>;
 
 /** Says which part of an authorisation differs, without the secret leaving the server. */
 export function AuthorisationDoctor({ app }: { readonly app: string }) {
@@ -25,7 +25,7 @@ export function AuthorisationDoctor({ app }: { readonly app: string }) {
     auth: '',
     channelData: '',
   });
-  const { answer, failed, isBusy, attempt, setOutcome } = useOutcome<Finding>();
+  const { answer, failed, isBusy, attempt, setOutcome } = useOutcome<CheckedAuthorisation>();
   const check = async () => {
     const { channelData, ...rest } = given;
     const body = { ...rest, ...(channelData === '' ? {} : { channelData }) };

@@ -1,3 +1,4 @@
+import type { Problem } from '../../api/answers.ts';
 import type { Answer } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { count, counted, duration, moment } from '../../parts/formats.ts';
@@ -8,8 +9,6 @@ import { Table } from '../../parts/table-head.tsx';
 import { Words } from '../../parts/words.tsx';
 import { inApp, pathTo } from '../../routing/router.ts';
 import { AuthorisationDoctor } from './doctor.tsx';
-
-type Problem = Answer<'GET /apps/{id}/problems'>['problems'][number];
 
 const POLL_MS = 5000;
 

@@ -1,15 +1,13 @@
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../api/client.ts';
+import type { PublishDetails } from '../../api/answers.ts';
 import { Card } from '../../parts/card.tsx';
 import { Button } from '../../parts/controls.tsx';
 import { count } from '../../parts/formats.ts';
 import { Table } from '../../parts/table-head.tsx';
 import { lost, platformNames, platforms, sumOf, waiting } from './words.ts';
 
-type Details = Answer<'GET /instances/{id}/publishes/{publish}'>;
-
 /** How far the devices of a publish got, as text and bars, with a table of all counts behind a button. */
-export function Funnel({ publish }: { readonly publish: Details }) {
+export function Funnel({ publish }: { readonly publish: PublishDetails }) {
   const [isTable, setTable] = useState(false);
   return (
     <Card
@@ -25,7 +23,7 @@ export function Funnel({ publish }: { readonly publish: Details }) {
   );
 }
 
-function Steps({ publish }: { readonly publish: Details }) {
+function Steps({ publish }: { readonly publish: PublishDetails }) {
   const { platforms: counts, delivered, opened } = publish;
   const sum = sumOf(platforms.map((platform) => counts[platform]));
   const steps = [
@@ -65,7 +63,7 @@ function Steps({ publish }: { readonly publish: Details }) {
   );
 }
 
-function CountsTable({ publish: { platforms: counts } }: { readonly publish: Details }) {
+function CountsTable({ publish: { platforms: counts } }: { readonly publish: PublishDetails }) {
   const used = platforms.filter((platform) => counts[platform].planned > 0);
   return (
     <Table

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../api/client.ts';
+import type { PublishLive, PublishUser } from '../../api/answers.ts';
 import { may } from '../../api/session.ts';
 import { Card } from '../../parts/card.tsx';
 import { StateChoice } from '../../parts/controls.tsx';
@@ -10,9 +10,6 @@ import { Table } from '../../parts/table-head.tsx';
 import { useList } from '../../parts/use-pages.ts';
 import { Words } from '../../parts/words.tsx';
 
-type Live = NonNullable<Answer<'GET /instances/{id}/publishes/{publish}'>['live']>;
-type User = Answer<'GET /instances/{id}/publishes/{publish}/users'>['users'][number];
-
 const states = ['reached', 'silent', 'absent'] as const;
 
 /** Who got it in the app? */
@@ -21,7 +18,7 @@ export function LiveUsers({
   live,
 }: {
   readonly path: { readonly id: string; readonly publish: string };
-  readonly live: Live;
+  readonly live: PublishLive;
 }) {
   const [state, setState] = useState<(typeof states)[number] | undefined>(undefined);
   return (
@@ -54,7 +51,7 @@ function Users({
   state,
 }: {
   readonly path: { readonly id: string; readonly publish: string };
-  readonly state: User['state'] | undefined;
+  readonly state: PublishUser['state'] | undefined;
 }) {
   const { items, hasMore, failed, isAsking, more, reload } = useList(
     'GET /instances/{id}/publishes/{publish}/users',
@@ -86,12 +83,21 @@ function Users({
   );
 }
 
-function inTheApp({ state, connections, answeredAfterMs }: User): string {
+function inTheApp({ state, connections, answeredAfterMs }: PublishUser): string {
   const of = state === 'absent' ? '' : ` on ${counted(connections, 'connection')}`;
   return `${state}${of}${answeredAfterMs === null ? '' : ` after ${answeredAfterMs} ms`}`;
 }
 
-function sentence({ state, users, reached, silent, absent, waitSeconds, why, push }: Live): string {
+function sentence({
+  state,
+  users,
+  reached,
+  silent,
+  absent,
+  waitSeconds,
+  why,
+  push,
+}: PublishLive): string {
   if (state === 'skipped') return `Nobody was asked: ${why}. Everybody is notified.`;
   const who = counted(users, 'user');
   if (state !== 'done') return `${who} are asked for up to ${duration(waitSeconds * 1000)}.`;

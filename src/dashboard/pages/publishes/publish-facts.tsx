@@ -1,19 +1,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Answer } from '../../api/client.ts';
+import type { PublishDetails } from '../../api/answers.ts';
 import { Card, Fact } from '../../parts/card.tsx';
 import { Sparkline } from '../../parts/charts/charts.tsx';
 import { CopyButton } from '../../parts/controls.tsx';
 import { count, counted, duration, moment } from '../../parts/formats.ts';
 import { isOver, states, sumOf, targetWords, waiting } from './words.ts';
 
-export type Details = Answer<'GET /instances/{id}/publishes/{publish}'>;
-
 /** Two minutes. */
 const RATES_SHOWN = 60;
 
-const totalOf = ({ platforms }: Details) => sumOf(Object.values(platforms));
+const totalOf = ({ platforms }: PublishDetails) => sumOf(Object.values(platforms));
 
-export function StateTag({ state }: Pick<Details, 'state'>) {
+export function StateTag({ state }: Pick<PublishDetails, 'state'>) {
   const { look, means } = states[state];
   return (
     <span class={`tag ${look}`} title={means}>
@@ -23,7 +21,7 @@ export function StateTag({ state }: Pick<Details, 'state'>) {
 }
 
 /** The state of a publish in one sentence. */
-export function Sentence({ publish }: { readonly publish: Details }) {
+export function Sentence({ publish }: { readonly publish: PublishDetails }) {
   const { state, sendAtMs, dueAtMs, finishedAtMs } = publish;
   const sum = totalOf(publish);
   const reached = `gateways accepted ${count(sum.accepted)} of ${counted(sum.planned, 'device')}`;
@@ -43,7 +41,13 @@ export function Sentence({ publish }: { readonly publish: Details }) {
 }
 
 /** What is known of a publish besides its results, and how fast it goes. */
-export function Facts({ publish, atMs }: { readonly publish: Details; readonly atMs: number }) {
+export function Facts({
+  publish,
+  atMs,
+}: {
+  readonly publish: PublishDetails;
+  readonly atMs: number;
+}) {
   const { id, target, rule, sendAtMs, finishedAtMs, dueAtMs, seconds } = publish;
   const rates = useRates(publish, atMs);
   const took = ((finishedAtMs ?? dueAtMs) - dueAtMs) / 1000;
@@ -72,7 +76,7 @@ export function Facts({ publish, atMs }: { readonly publish: Details; readonly a
 }
 
 /** Accepted devices per second between two answers, newest last. Empty once the publish is finished. */
-function useRates(value: Details, atMs: number): readonly number[] {
+function useRates(value: PublishDetails, atMs: number): readonly number[] {
   const before = useRef<{ readonly accepted: number; readonly atMs: number } | undefined>(
     undefined,
   );
@@ -104,7 +108,7 @@ function Rate({ rates }: { readonly rates: readonly number[] }) {
   );
 }
 
-function firstTriedAfter({ half, most }: NonNullable<Details['seconds']>): string {
+function firstTriedAfter({ half, most }: NonNullable<PublishDetails['seconds']>): string {
   return half === most
     ? `${secondsText(half)} for all devices`
     : `${secondsText(half)} for half of the devices, ${secondsText(most)} for 95 %`;

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { PublishDetails, PublishPause } from '../../api/answers.ts';
 import { call } from '../../api/client.ts';
 import { may, session } from '../../api/session.ts';
 import { type Asked, useAnswer } from '../../api/use-answer.ts';
@@ -19,7 +20,7 @@ import { go, inInstance, pathTo } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
 import { Funnel } from './funnel.tsx';
 import { LiveUsers } from './live-users.tsx';
-import { type Details, Facts, Sentence } from './publish-facts.tsx';
+import { Facts, Sentence } from './publish-facts.tsx';
 import { isOver, platformNames } from './words.ts';
 
 const POLL_MS = 2000;
@@ -97,7 +98,7 @@ interface PublishPath {
 }
 
 /** A publish, requested again and again until it is over or unknown. */
-function useWhileMoving(path: PublishPath): Asked<Details> {
+function useWhileMoving(path: PublishPath): Asked<PublishDetails> {
   const [isDone, setDone] = useState(false);
   const asked = useAnswer(
     'GET /instances/{id}/publishes/{publish}',
@@ -117,7 +118,7 @@ function Results({
   atMs,
 }: {
   readonly path: PublishPath;
-  readonly value: Details;
+  readonly value: PublishDetails;
   readonly atMs: number;
 }) {
   const { servers, pauses, live, reasons, payloads, state } = value;
@@ -139,7 +140,7 @@ function Results({
   );
 }
 
-function Pause({ pause }: { readonly pause: Details['pauses'][number] }) {
+function Pause({ pause }: { readonly pause: PublishPause }) {
   const { platform, origin, why, advice, devices, sinceMs, servers } = pause;
   const gateway = origin ?? { apns: 'Apple', fcm: 'Firebase', web: 'push services' }[platform];
   return (
@@ -164,7 +165,7 @@ function Reasons({
   reasons,
 }: {
   readonly path: PublishPath;
-  readonly reasons: Details['reasons'];
+  readonly reasons: PublishDetails['reasons'];
 }) {
   return (
     <Card title="Why not">
@@ -218,7 +219,7 @@ function Payloads({
   state,
 }: {
   readonly payloads: string | null;
-  readonly state: Details['state'];
+  readonly state: PublishDetails['state'];
 }) {
   return (
     <Card title="Payloads" aside={payloads !== null && <CopyButton text={payloads} />}>

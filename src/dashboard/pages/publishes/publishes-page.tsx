@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import type { Publish } from '../../api/answers.ts';
 import { may } from '../../api/session.ts';
 import { Button, StateChoice } from '../../parts/controls.tsx';
 import { count, counted, moment } from '../../parts/formats.ts';
@@ -10,7 +11,7 @@ import { useList } from '../../parts/use-pages.ts';
 import { address, inInstance, pathTo, setQuery } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
 import { StateTag } from './publish-facts.tsx';
-import { isOver, lost, type Publish, type State, states, targetWords } from './words.ts';
+import { isOver, lost, type State, states, targetWords } from './words.ts';
 
 const PAGE = 50;
 const POLL_MS = 2000;

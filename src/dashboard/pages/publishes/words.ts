@@ -1,7 +1,7 @@
+import type { Publish } from '../../api/answers.ts';
 import type { Answer } from '../../api/client.ts';
 import { counted } from '../../parts/formats.ts';
 
-export type Publish = Answer<'GET /instances/{id}/publishes'>['publishes'][number];
 export type State = Publish['state'];
 type Counts = Publish['devices'];
 

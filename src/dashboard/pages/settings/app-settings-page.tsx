@@ -1,4 +1,5 @@
-import { type Answer, call, type Given } from '../../api/client.ts';
+import type { App } from '../../api/answers.ts';
+import { call, type Given } from '../../api/client.ts';
 import { asCurl } from '../../api/command.ts';
 import { may, seesEverything } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -11,7 +12,6 @@ import { HistoryRules } from './history-rules.tsx';
 import { sourceWords } from './review.tsx';
 import { TenantForm } from './tenant-form.tsx';
 
-type App = Answer<'GET /apps/{id}'>;
 type Change = NonNullable<Given<'PATCH /apps/{id}'>['body']>;
 
 const switches = [

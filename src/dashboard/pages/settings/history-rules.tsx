@@ -1,11 +1,9 @@
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../api/client.ts';
+import type { HistoryRule } from '../../api/answers.ts';
 import { Card } from '../../parts/card.tsx';
 import { Button, Field } from '../../parts/controls.tsx';
 import { bytes, count } from '../../parts/formats.ts';
 import { NumberField } from './number-field.tsx';
-
-export type HistoryRule = Answer<'GET /apps/{id}'>['history'][number];
 
 const NEW: HistoryRule = { channels: '', seconds: 120, events: 100, bytes: 1_048_576, replay: 0 };
 

@@ -1,4 +1,5 @@
-import { type Answer, call, type Given } from '../../api/client.ts';
+import type { Instance } from '../../api/answers.ts';
+import { call, type Given } from '../../api/client.ts';
 import { asCurl } from '../../api/command.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
@@ -8,7 +9,6 @@ import { instances } from '../../shell/instances.ts';
 import { sourceWords } from './review.tsx';
 import { TenantForm } from './tenant-form.tsx';
 
-type Instance = Answer<'GET /instances/{id}'>;
 type Change = NonNullable<Given<'PATCH /instances/{id}'>['body']>;
 
 const REPLACES = 'replacesOldest';

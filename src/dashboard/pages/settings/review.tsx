@@ -1,11 +1,9 @@
-import type { Answer } from '../../api/client.ts';
+import type { SettingChange } from '../../api/answers.ts';
 import { Button } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialogs/dialog.tsx';
 import { counted } from '../../parts/formats.ts';
 import { isObject } from '../../parts/json/json.ts';
 import { TableHead } from '../../parts/table-head.tsx';
-
-export type Reviewed = NonNullable<Answer<'PATCH /apps/{id}'>['changes']>[number];
 
 /** What a save would change. */
 export function Review({
@@ -13,7 +11,7 @@ export function Review({
   close,
   save,
 }: {
-  readonly changes: readonly Reviewed[];
+  readonly changes: readonly SettingChange[];
   readonly close: () => void;
   readonly save: () => void;
 }) {

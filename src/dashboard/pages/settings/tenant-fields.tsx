@@ -1,7 +1,7 @@
+import type { HistoryRule } from '../../api/answers.ts';
 import { seesEverything } from '../../api/session.ts';
 import { Card } from '../../parts/card.tsx';
 import { Field } from '../../parts/controls.tsx';
-import type { HistoryRule } from './history-rules.tsx';
 import { NumberField } from './number-field.tsx';
 
 /** The settings of an app or instance that the form changes. */

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { SettingChange } from '../../api/answers.ts';
 import { Failed } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { useAttempt } from '../../api/use-attempt.ts';
@@ -9,7 +10,7 @@ import { Button, CopyButton } from '../../parts/controls.tsx';
 import { Confirm } from '../../parts/dialogs/confirm.tsx';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { say } from '../../parts/toasts.tsx';
-import { asYaml, Review, type Reviewed } from './review.tsx';
+import { asYaml, Review } from './review.tsx';
 import { type Editable, type Editing, Fields, type Switch } from './tenant-fields.tsx';
 
 /** Runs an action, confirms it, and reloads the settings. */
@@ -29,7 +30,7 @@ interface TenantFormProps<Body extends object> {
   readonly patch: (
     body: Body,
     isDryRun: boolean,
-  ) => Promise<{ readonly changes?: readonly Reviewed[] | undefined }>;
+  ) => Promise<{ readonly changes?: readonly SettingChange[] | undefined }>;
   readonly asCurl: (body: Body) => string;
   readonly remove: () => Promise<unknown>;
   /** What else is deleted with it. */
@@ -118,7 +119,7 @@ export function TenantForm<Body extends object>(props: TenantFormProps<Body>) {
 function useActions<Body extends object>(props: TenantFormProps<Body>, body: Body) {
   const { noun, id, isConfigured, patch } = props;
   const { wrong, attempt } = useAttempt();
-  const [checked, setChecked] = useState<readonly Reviewed[] | string>();
+  const [checked, setChecked] = useState<readonly SettingChange[] | string>();
   const act: Act = (action, done) =>
     attempt(async () => {
       await action();

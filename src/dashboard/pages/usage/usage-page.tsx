@@ -1,4 +1,4 @@
-import type { Answer } from '../../api/client.ts';
+import type { Usage } from '../../api/answers.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { QuotaBar } from '../../parts/charts/charts.tsx';
 import { Band, Bars } from '../../parts/charts/plots.tsx';
@@ -9,8 +9,6 @@ import { PageHead } from '../../parts/page-head.tsx';
 import { address, setQuery } from '../../routing/router.ts';
 import { apps } from '../../shell/apps.ts';
 import { forecast } from './forecast.ts';
-
-type Used = Answer<'GET /apps/{id}/usage'>['usage'][number];
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -66,7 +64,7 @@ export default function UsagePage({ app }: { readonly app: string }) {
   );
 }
 
-function sentence(usage: readonly Used[], { unit, word }: (typeof views)[number]): string {
+function sentence(usage: readonly Usage[], { unit, word }: (typeof views)[number]): string {
   const total = usage.reduce((sum, { messages }) => sum + messages, 0);
   if (unit === 'day') {
     const today = usage.find(({ day }) => day === dayOf(Date.now()))?.messages ?? 0;
@@ -81,7 +79,7 @@ function sentence(usage: readonly Used[], { unit, word }: (typeof views)[number]
   return `${counted(most, 'connection')} at most in ${since}${most === 0 ? '' : `, at ${labelOf(busiest)} UTC`}, and ${count(total)} messages.`;
 }
 
-function Days({ usage }: { readonly usage: readonly Used[] }) {
+function Days({ usage }: { readonly usage: readonly Usage[] }) {
   const byDay = new Map(usage.map((day) => [day.day, day]));
   const bars = Array.from({ length: 30 }, (_, index) => {
     const label = dayOf(Date.now() - (29 - index) * DAY_MS);
@@ -104,7 +102,7 @@ function Hours({
   usage,
   view,
 }: {
-  readonly usage: readonly Used[];
+  readonly usage: readonly Usage[];
   readonly view: (typeof views)[number];
 }) {
   if (usage.length === 0) {
@@ -151,7 +149,7 @@ function Quota({ app, quota }: { readonly app: string; readonly quota: number })
   if (days.value === undefined || hours.value === undefined) return null;
   const nowMs = Date.now();
   // Messages that clients cause do not count.
-  const counted = ({ messages, clientMessages }: Used) => messages - clientMessages;
+  const counted = ({ messages, clientMessages }: Usage) => messages - clientMessages;
   const today = days.value.usage.find(({ day }) => day === dayOf(nowMs));
   const used = today === undefined ? 0 : counted(today);
   const predicted = forecast(
@@ -184,6 +182,6 @@ function dayOf(ms: number): string {
 }
 
 /** `2026-11-24 13:00`. */
-function labelOf({ day, hour = 0 }: Pick<Used, 'day' | 'hour'>): string {
+function labelOf({ day, hour = 0 }: Pick<Usage, 'day' | 'hour'>): string {
   return `${day} ${String(hour).padStart(2, '0')}:00`;
 }

@@ -1,4 +1,4 @@
-import type { Answer } from '../../api/client.ts';
+import type { User } from '../../api/answers.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Card } from '../../parts/card.tsx';
 import { Button } from '../../parts/controls.tsx';
@@ -13,8 +13,6 @@ import { type Named, nameOf } from '../../shell/tenants.ts';
 import { ConnectionTable } from '../connections/connection-table.tsx';
 import { DeviceTable } from '../devices/device-table.tsx';
 import { LastPublishes } from '../devices/outcomes.tsx';
-
-type User = Answer<'GET /users/{user}'>;
 
 const POLL_MS = 5000;
 

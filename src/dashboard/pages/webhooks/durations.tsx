@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../api/client.ts';
+import type { WebhookEndpoint } from '../../api/answers.ts';
 import { Bars } from '../../parts/charts/plots.tsx';
 import { Button } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialogs/dialog.tsx';
@@ -11,7 +11,7 @@ export function DurationWords({
   durations,
 }: {
   readonly url: string;
-  readonly durations: Answer<'GET /webhook-endpoints'>['endpoints'][number]['durations'];
+  readonly durations: WebhookEndpoint['durations'];
 }) {
   const [isOpen, setOpen] = useState(false);
   const half = within(durations, 0.5);

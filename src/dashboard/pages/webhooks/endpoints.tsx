@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import type { WebhookEndpoint } from '../../api/answers.ts';
 import { type Answer, call } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -13,7 +14,6 @@ import { say, sayWhy } from '../../parts/toasts.tsx';
 import { apps } from '../../shell/apps.ts';
 import { DurationWords } from './durations.tsx';
 
-type Health = Answer<'GET /webhook-endpoints'>['endpoints'][number];
 type Test = Answer<'POST /apps/{id}/webhook-tests'>;
 type Outcome = Test | 'testing';
 type Act = (url: string) => Promise<void>;
@@ -114,7 +114,7 @@ function useTests(app: string) {
 interface EndpointRowProps {
   readonly url: string;
   /** Left out until a request was sent there. */
-  readonly health: Health | undefined;
+  readonly health: WebhookEndpoint | undefined;
   /** The outcome of the last test. */
   readonly outcome: Outcome | undefined;
   /** Whether more than one server sends. */
@@ -167,7 +167,7 @@ function EndpointRow({ url, health, outcome, hasServers, test, replay }: Endpoin
   );
 }
 
-function HealthWords({ health }: { readonly health: Health | undefined }) {
+function HealthWords({ health }: { readonly health: WebhookEndpoint | undefined }) {
   if (health === undefined) return <span class="muted">nothing sent yet</span>;
   const { failingSinceMs, lastStatus, lastOutcome, lastAtMs, oldestWaitingAtMs } = health;
   const why = lastStatus === null ? lastOutcome : `status ${lastStatus}`;

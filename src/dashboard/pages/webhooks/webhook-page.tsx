@@ -1,4 +1,5 @@
-import { type Answer, call } from '../../api/client.ts';
+import type { WebhookDetails } from '../../api/answers.ts';
+import { call } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { attempt } from '../../api/use-attempt.ts';
@@ -12,8 +13,6 @@ import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
 import { say, sayWhy } from '../../parts/toasts.tsx';
 import { looks } from './webhooks-page.tsx';
-
-type Webhook = Answer<'GET /webhooks/{id}'>;
 
 interface WebhookPageProps {
   readonly app: string;
@@ -78,7 +77,7 @@ export default function WebhookPage({ app, webhook }: WebhookPageProps) {
 }
 
 interface WebhookProps {
-  readonly webhook: Webhook;
+  readonly webhook: WebhookDetails;
 }
 
 function WebhookNews({ webhook }: WebhookProps) {
@@ -94,7 +93,7 @@ function WebhookNews({ webhook }: WebhookProps) {
   );
 }
 
-function Attempts({ log }: { readonly log: Webhook['attemptLog'] }) {
+function Attempts({ log }: { readonly log: WebhookDetails['attemptLog'] }) {
   if (log.length === 0) return <p class="inside muted">It has not been sent yet.</p>;
   return (
     <table class="table cards">

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { type Answer, call, Failed } from '../../api/client.ts';
+import type { Webhook } from '../../api/answers.ts';
+import { call, Failed } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { Button, StateChoice } from '../../parts/controls.tsx';
 import { bytes, counted, moment } from '../../parts/formats.ts';
@@ -12,8 +13,6 @@ import { usePages } from '../../parts/use-pages.ts';
 import { address, inApp, pathTo, setQuery } from '../../routing/router.ts';
 import { apps } from '../../shell/apps.ts';
 import { Endpoints, replayFailed } from './endpoints.tsx';
-
-type Webhook = Answer<'GET /webhooks'>['webhooks'][number];
 
 const states = ['waiting', 'failed', 'delivered'] as const;
 
