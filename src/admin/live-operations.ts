@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { ChannelActivity } from '../asking/facts/live.ts';
+import { addFigures } from '../asking/merge.ts';
 import type { HourUsage } from './admin.ts';
 import { type Operation, operation } from './operation.ts';
 import { listLimit, numberIn } from './query-kinds.ts';
@@ -40,8 +42,10 @@ export const liveOperations: readonly Operation[] = [
           .meta({ id: 'ServerActivity' }),
       ),
     }),
-    act: async ({ live }, { rights }) => {
-      const figures = await live.figures();
+    act: async ({ ask }, { rights }) => {
+      // First, so that the answer of any loop includes what all loops of this server know.
+      await ask.loops('share-figures', {});
+      const figures = addFigures(await ask.loops('live-figures', {}));
       const mine = <One extends { readonly appId: string }>(all: readonly One[]) =>
         all.filter(({ appId }) => seesApp(rights, appId));
       const apps = mine(figures.apps);
@@ -93,13 +97,13 @@ export const liveOperations: readonly Operation[] = [
       next: z.string().nullable().describe('For `after`, to continue the list; null at the end.'),
     }),
     refusals: ['not-found', 'conflict'],
-    act: async ({ apps, live }, { path, query: { prefix, limit, after } }) => {
+    act: async ({ apps, ask }, { path, query: { prefix, limit, after } }) => {
       const { tenant: app } = await apps.get(path('id'));
-      const channels: Awaited<ReturnType<typeof live.channels>>['channels'][number][] = [];
+      const channels: ChannelActivity[] = [];
       let next = after;
       // A page may be short or empty, because each question searches a limited number of channels.
       const nextPage = async (position: string | undefined, most: number) =>
-        await live.channels({ appId: app.id, prefix, after: position, limit: most });
+        await ask.loop('live-channels', { appId: app.id, prefix, after: position, limit: most });
       do {
         const page = await nextPage(next, limit - channels.length);
         channels.push(...page.channels);

@@ -3,7 +3,7 @@ import { type InstanceId, readInstanceId } from '../push/model/instance-id.ts';
 import { readUserId } from '../push/model/user-id.ts';
 import { OperationRefused } from '../tenants/operation-refused.ts';
 import type { Admin } from './admin.ts';
-import { showConnection, shownConnection } from './channels/inspect-operations.ts';
+import { connectionsOf, showConnection, shownConnection } from './channels/inspect-operations.ts';
 import { servers } from './channels/server-shapes.ts';
 import { type Operation, operation } from './operation.ts';
 import { deviceFilter, showDevice, shownDevice } from './push/device-shapes.ts';
@@ -102,15 +102,15 @@ interface Wanted {
 }
 
 async function inApp(
-  { apps, inspect }: Admin,
+  { apps, ask }: Admin,
   { user, id, channel, rights }: Wanted & { readonly channel: string | undefined },
 ) {
   if (!seesApp(rights, id)) throw new OperationRefused('not-found', `There is no app ${id}`);
   const { tenant: app } = await apps.get(id);
   const query = { appId: app.id, user, limit: CONNECTIONS_SHOWN };
   const [signedIn, members] = await Promise.all([
-    inspect.connections(query),
-    channel === undefined ? undefined : inspect.connections({ ...query, channel }),
+    connectionsOf(ask, query),
+    channel === undefined ? undefined : connectionsOf(ask, { ...query, channel }),
   ]);
   const { servers } = signedIn;
   const all = [...signedIn.connections, ...(members?.connections ?? [])];
@@ -122,9 +122,10 @@ async function inApp(
     const some = connections.slice(at, at + ASKED_AT_ONCE);
     await Promise.all(
       some.map(async ({ socketId, server }) => {
-        const { found } = await inspect.connection(app.id, socketId, server);
+        const found = await ask.server(server, 'connection', { appId: app.id, socketId });
         // It may have ended since.
-        channelNames.set(socketId, found?.channelNames ?? []);
+        const names = found === undefined || found === 'none' ? [] : found.channelNames;
+        channelNames.set(socketId, names);
       }),
     );
   }

@@ -64,10 +64,10 @@ export const webhookEndpointOperations: readonly Operation[] = [
           .meta({ id: 'WebhookEndpoint' }),
       ),
     }),
-    act: async ({ webhooks }, { query: { app, instance }, rights }) => {
+    act: async ({ ask }, { query: { app, instance }, rights }) => {
       const { kinds, ownerId } = ownedBy({ app, instance });
-      const asked = await webhooks.endpoints(ownerId);
-      const endpoints = asked.endpoints
+      const asked = await ask.everywhere('endpoints', { ownerId });
+      const endpoints = asked.answer
         .filter((one) => seesWebhook(rights, one))
         .filter(({ kind }) => kinds === undefined || kinds.includes(kind));
       return {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import packageJson from '../../package.json';
-import type { ServerFacts } from '../../src/admin/monitoring/monitoring.ts';
+import type { ServerFacts } from '../../src/asking/facts/servers.ts';
 import { admin } from '../../testing/clients/admin-api.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { eventually } from '../../testing/eventually.ts';

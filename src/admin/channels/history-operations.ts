@@ -65,7 +65,7 @@ export const historyOperations: readonly Operation[] = [
       })
       .meta({ id: 'ChannelHistory' }),
     refusals: ['not-found', 'conflict'],
-    act: async ({ apps, inspect }, { path, query, rights }) => {
+    act: async ({ apps, ask }, { path, query, rights }) => {
       const channel = channelIn(path('name'));
       const { tenant: app } = await apps.get(path('id'));
       const [before, after] = [query.before, query.after].map((text) => text && parseEventId(text));
@@ -74,13 +74,13 @@ export const historyOperations: readonly Operation[] = [
       }
       const { limit } = query;
       const rule = historyRuleOf(app, channel.text);
-      const page = await inspect.history(
-        app.id,
-        channel.text,
-        after
+      const page = await ask.loop('read-history', {
+        appId: app.id,
+        channel: channel.text,
+        query: after
           ? { order: 'oldest-first', after, limit }
           : { order: 'newest-first', before: before || undefined, limit },
-      );
+      });
       const showsData = rights.seesPayloads && channel.kind !== 'encrypted';
       return {
         name: channel.text,
@@ -102,10 +102,10 @@ export const historyOperations: readonly Operation[] = [
     answer: z.strictObject({ name: z.string(), forgotten: z.literal(true) }),
     refusals: ['not-found', 'conflict'],
     logLine: { message: 'History forgotten by an operator', subject: 'app' },
-    act: async ({ apps, inspect }, { path }) => {
+    act: async ({ apps, ask }, { path }) => {
       const channel = channelIn(path('name'));
       const { tenant: app } = await apps.get(path('id'));
-      await inspect.forgetHistory(app.id, channel.text);
+      await ask.loop('forget-history', { appId: app.id, channel: channel.text });
       return { name: channel.text, forgotten: true as const };
     },
   }),

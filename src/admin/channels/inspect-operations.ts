@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import type { AskByName } from '../../asking/asker.ts';
+import type { ConnectionFilter, ListedConnection } from '../../asking/facts/connections.ts';
+import type { OfAllServers, OfServer } from '../../asking/facts/servers.ts';
+import type { ConnectionList } from '../../asking/paging.ts';
 import {
   type ChannelName,
   describeBadChannelName,
@@ -9,7 +13,6 @@ import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { type Operation, operation } from '../operation.ts';
 import { listLimit } from '../query-kinds.ts';
 import type { Rights } from '../rights.ts';
-import type { ListedConnection, OfAllServers, OfServer } from './inspecting.ts';
 import { server, servers, unlessAway } from './server-shapes.ts';
 
 /** Connections that are shown with a channel. */
@@ -77,13 +80,13 @@ export const inspectOperations: readonly Operation[] = [
       })
       .meta({ id: 'ChannelDetails' }),
     refusals: ['not-found', 'conflict'],
-    act: async ({ apps, inspect }, { path, rights }) => {
+    act: async ({ apps, ask }, { path, rights }) => {
       const channel = channelIn(path('name'));
       const { tenant: app } = await apps.get(path('id'));
-      const { counts, members, cached } = await inspect.channel(app.id, channel.text);
-      const { servers, connections, next } = await inspect.connections({
-        appId: app.id,
-        channel: channel.text,
+      const asked = { appId: app.id, channel: channel.text };
+      const { counts, members, cached } = await ask.loop('inspect-channel', asked);
+      const { servers, connections, next } = await connectionsOf(ask, {
+        ...asked,
         limit: CONNECTIONS_SHOWN,
       });
       const showsData = rights.seesPayloads && channel.kind !== 'encrypted';
@@ -151,12 +154,12 @@ export const inspectOperations: readonly Operation[] = [
         ),
     }),
     refusals: ['not-found', 'conflict'],
-    act: async ({ apps, inspect }, { path, query, rights }) => {
+    act: async ({ apps, ask }, { path, query, rights }) => {
       if (query.address !== undefined && !rights.seesPayloads) {
         throw new OperationRefused('invalid', 'address: addresses are hidden from you', 'address');
       }
       const { tenant: app } = await apps.get(path('id'));
-      const found = await inspect.connections({ appId: app.id, ...query });
+      const found = await connectionsOf(ask, { appId: app.id, ...query });
       const { servers, connections, next } = found;
       return {
         servers,
@@ -178,9 +181,10 @@ export const inspectOperations: readonly Operation[] = [
       })
       .meta({ id: 'ConnectionDetails' }),
     refusals: ['not-found', 'conflict'],
-    act: async ({ apps, inspect }, { path, rights }) => {
+    act: async ({ apps, ask }, { path, rights }) => {
       const { tenant: app } = await apps.get(path('id'));
-      const { found, ...asked } = await inspect.connection(app.id, path('socket'));
+      const of = { appId: app.id, socketId: path('socket') };
+      const { answer: found, ...asked } = await ask.everywhere('connection', of);
       if (found === undefined) throw noSuchConnection(path('socket'), asked);
       return {
         ...showConnection(found, rights),
@@ -199,9 +203,10 @@ export const inspectOperations: readonly Operation[] = [
     answer: z.strictObject({ socketId: z.string(), closed: z.literal(true) }),
     refusals: ['not-found', 'conflict'],
     logLine: { message: 'Connection closed by an operator', subject: 'app' },
-    act: async ({ apps, inspect }, { path }) => {
+    act: async ({ apps, ask }, { path }) => {
       const { tenant: app } = await apps.get(path('id'));
-      const { isFound, ...asked } = await inspect.end(app.id, path('socket'));
+      const of = { appId: app.id, socketId: path('socket') };
+      const { answer: isFound, ...asked } = await ask.everywhere('end', of);
       if (!isFound) throw noSuchConnection(path('socket'), asked);
       return { socketId: path('socket'), closed: true as const };
     },
@@ -225,6 +230,17 @@ export function showConnection(
     channels,
     server,
   };
+}
+
+/** Lists connections of all servers. Throws `OperationRefused` if the list to continue is not known any more. */
+export async function connectionsOf(
+  ask: Pick<AskByName, 'connections'>,
+  filter: ConnectionFilter,
+): Promise<ConnectionList> {
+  const found = await ask.connections(filter);
+  if (found !== 'unknown') return found;
+  const why = 'after: this list is not known any more; begin again without it';
+  throw new OperationRefused('invalid', why, 'after');
 }
 
 /** The channel of a path. Throws `OperationRefused`. */

@@ -51,12 +51,12 @@ export const problemOperations: readonly Operation[] = [
       ),
     }),
     refusals: ['not-found', 'conflict'],
-    act: async ({ apps, inspect }, { path, rights }) => {
+    act: async ({ apps, ask }, { path, rights }) => {
       const { tenant: app } = await apps.get(path('id'));
-      const { servers, problems } = await inspect.problems(app.id);
+      const { servers, answer } = await ask.everywhere('problems', { appId: app.id });
       return {
         servers,
-        problems: problems.map(({ example: { address, ...example }, ...group }) => ({
+        problems: answer.map(({ example: { address, ...example }, ...group }) => ({
           ...group,
           example: rights.seesPayloads && address !== undefined ? { ...example, address } : example,
         })),

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { ReachedChannel, SendAnswer } from '../../asking/facts/live.ts';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { type Operation, operation } from '../operation.ts';
 import { NEAR_AMONG_MAX, NEAR_FOR_MAX } from './near-search.ts';
 
@@ -42,11 +44,13 @@ export const sendOperations: readonly Operation[] = [
     }),
     refusals: ['not-found', 'conflict', 'too-large', 'over-limit'],
     logLine: { message: 'Event sent', subject: 'app' },
-    act: async ({ apps, live }, { path, body }) => {
+    act: async ({ apps, ask, near: findNear }, { path, body }) => {
       const { tenant: app } = await apps.get(path('id'));
-      const reached = await live.send({ appId: app.id, ...body });
+      const { name: event, channels, data, socketId } = body;
+      const json = JSON.stringify({ name: event, channels, data, socket_id: socketId });
+      const reached = channelsOf(await ask.loop('send', { appId: app.id, json }));
       const empty = reached.filter(({ receivers }) => receivers === 0).map(({ name }) => name);
-      const near = await live.near(app.id, empty);
+      const near = await findNear(app.id, empty);
       return {
         channels: reached.map(({ name, receivers }) => ({
           name,
@@ -57,3 +61,12 @@ export const sendOperations: readonly Operation[] = [
     },
   }),
 ];
+
+/** The channels that the event was sent to. Throws `OperationRefused` if it was refused. */
+function channelsOf(answer: SendAnswer): readonly ReachedChannel[] {
+  if ('channels' in answer) return answer.channels;
+  const why = answer.why.replace(/^socket_id\b/, 'socketId');
+  // The message begins with the name of the field.
+  const [, field] = /^([a-z][a-zA-Z]*(?:\[\d+\])?): /.exec(why) ?? [];
+  throw new OperationRefused(answer.refused, why, field);
+}

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { OfAllServers } from './inspecting.ts';
+import type { OfAllServers } from '../../asking/facts/servers.ts';
 
 /** The server that something is of. */
 export const server = z.string().describe('Host and port of the server that it is of.');

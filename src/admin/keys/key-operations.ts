@@ -51,14 +51,15 @@ export const keyOperations: readonly Operation[] = [
     path: '/apps/{id}/keys',
     summary:
       'List the keys of an app with their last uses on all servers, the oldest key first. Secrets are not shown.',
-    act: async ({ apps, keyUses }, { path }) => {
+    act: async ({ apps, ask }, { path }) => {
       const { tenant: app } = await apps.get(path('id'));
-      const { servers: asked, sinceMs: since, keys } = await keyUses({ kind: 'app', id: app.id });
+      const tenant = { kind: 'app', id: app.id } as const;
+      const { servers: asked, answer } = await ask.everywhere('key-uses', { tenant });
       const names = app.keys.map(({ key }) => key);
       return {
         servers: asked,
-        sinceMs: since,
-        keys: usesOf(names, keys).map(({ connections, ...used }) => ({
+        sinceMs: answer.sinceMs,
+        keys: usesOf(names, answer.keys).map(({ connections, ...used }) => ({
           ...timesOf(used),
           ...(connections > 0 && { lastUsedAtMs: Date.now() }),
           lastConnectionAtMs: used.lastAtMs.connection,
@@ -75,14 +76,15 @@ export const keyOperations: readonly Operation[] = [
     path: '/instances/{id}/keys',
     summary:
       'List the secret keys of a push instance by their names, with their last uses on all servers, the oldest key first.',
-    act: async ({ instances, keyUses }, { instanceId }) => {
-      const { tenant } = await instances.get(instanceId());
-      const asked = await keyUses({ kind: 'instance', id: tenant.id });
-      const names = tenant.secretKeys.map(secretKeyName);
+    act: async ({ instances, ask }, { instanceId }) => {
+      const { tenant: instance } = await instances.get(instanceId());
+      const tenant = { kind: 'instance', id: instance.id } as const;
+      const { servers: asked, answer } = await ask.everywhere('key-uses', { tenant });
+      const names = instance.secretKeys.map(secretKeyName);
       return {
-        servers: asked.servers,
-        sinceMs: asked.sinceMs,
-        keys: usesOf(names, asked.keys).map(timesOf),
+        servers: asked,
+        sinceMs: answer.sinceMs,
+        keys: usesOf(names, answer.keys).map(timesOf),
       };
     },
   }),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { type LogFilter, logLevels } from '../../asking/facts/log.ts';
 import { server, servers } from '../channels/server-shapes.ts';
 import { type Operation, operation } from '../operation.ts';
 import { listLimit } from '../query-kinds.ts';
-import { type LogFilter, logLevels } from './server-log.ts';
 
 /** The longest text that can be searched for. */
 const TEXT_MAX = 200;
@@ -77,9 +77,10 @@ export const logOperations: readonly Operation[] = [
       lines: z.array(line.extend({ server }).meta({ id: 'LogLine' })),
       next: number.nullable().describe('For `before`, to go back; null at the oldest line.'),
     }),
-    act: async ({ serverLog }, { query: { before, limit, ...query }, rights }) => {
+    act: async ({ ask }, { query: { before, limit, ...query }, rights }) => {
       const asked = { ...filterOf(query, rights), beforeMs: before, limit };
-      const { servers: names, lines, more } = await serverLog.list(asked);
+      const { servers: names, answer } = await ask.everywhere('log', asked);
+      const { lines, more } = answer;
       return { servers: names, lines, next: more ? (lines[0]?.atMs ?? null) : null };
     },
   }),
@@ -100,8 +101,8 @@ export const logOperations: readonly Operation[] = [
     }),
     answer: z.custom<ReadableStream<Uint8Array>>(),
     refusals: ['over-limit'],
-    act: async ({ serverLog }, { query: { after, ...query }, rights, caller, signal }) =>
-      serverLog.follow({ ...filterOf(query, rights), after }, { caller, rights, signal }),
+    act: async ({ followLog }, { query: { after, ...query }, rights, caller, signal }) =>
+      followLog({ ...filterOf(query, rights), after }, { caller, rights, signal }),
   }),
 ];
 

@@ -1,38 +1,33 @@
 import { expect, it } from 'bun:test';
+import { bySeries } from '../../asking/facts/servers.ts';
 import type { Admin } from '../admin.ts';
 import type { Call } from '../operation.ts';
 import type { Rights } from '../rights.ts';
-import { bySeries, type Monitoring } from './monitoring.ts';
 import { monitoringOperations } from './monitoring-operations.ts';
 
 const condition = { level: 'bad', text: 'x', advice: 'y', sinceMs: 1, servers: [] } as const;
 
-const monitoring: Pick<Monitoring, 'figures' | 'conditions'> = {
-  figures: async () => ({
-    nowMs: 1,
-    stepMs: 10_000,
-    fromMs: 0,
-    series: bySeries(() => [1]),
-    servers: [],
-  }),
-  conditions: async () => ({
+const answers: Readonly<Record<string, object>> = {
+  figures: { nowMs: 1, stepMs: 10_000, fromMs: 0, series: bySeries(() => [1]) },
+  conditions: {
     checkedAtMs: 1,
     checked: 3,
-    servers: [],
     conditions: [
       { ...condition, id: 'store-away' },
       { ...condition, id: 'quota', app: 'shop' },
       { ...condition, id: 'quota', app: 'other' },
       { ...condition, id: 'gateway', instance: 'i-1' },
     ],
-  }),
+  },
 };
+
+const ask = { everywhere: async (what: string) => ({ servers: [], answer: answers[what] }) };
 
 /** What a caller with these rights gets of an operation. */
 async function answerOf(id: string, rights: Pick<Rights, 'apps' | 'instances'>) {
   const found = monitoringOperations.find((one) => one.id === id);
   const call = { path: {}, query: {}, body: undefined, rights: { role: 'viewer', ...rights } };
-  return (await found?.run({ monitoring } as unknown as Admin, call as unknown as Call))?.body;
+  return (await found?.run({ ask } as unknown as Admin, call as unknown as Call))?.body;
 }
 
 it('shows each caller the conditions of their own apps and instances only', async () => {

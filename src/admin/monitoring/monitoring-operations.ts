@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { bySeries, type SeriesName } from '../../asking/facts/servers.ts';
 import { servers } from '../channels/server-shapes.ts';
 import { type Operation, operation } from '../operation.ts';
 import { seesApp, seesEverything, seesInstance } from '../rights.ts';
-import { bySeries, type SeriesName } from './monitoring.ts';
 
 const time = z.int().min(0).describe('Milliseconds since 1970.');
 
@@ -50,8 +50,8 @@ export const monitoringOperations: readonly Operation[] = [
           .describe('Whether the caller sees payloads and personal data.'),
       })
       .meta({ id: 'Server' }),
-    act: async ({ monitoring }, { rights }) => ({
-      ...monitoring.server(),
+    act: async ({ server }, { rights }) => ({
+      ...server(),
       payloads: rights.seesPayloads ? ('show' as const) : ('hide' as const),
     }),
   }),
@@ -88,15 +88,15 @@ export const monitoringOperations: readonly Operation[] = [
       ),
       servers,
     }),
-    act: async ({ monitoring }, { rights }) => {
-      const checked = await monitoring.conditions();
-      if (seesEverything(rights)) return checked;
-      const conditions = checked.conditions.filter(
+    act: async ({ ask }, { rights }) => {
+      const { servers: asked, answer } = await ask.everywhere('conditions', {});
+      const conditions = answer.conditions.filter(
         ({ app, instance }) =>
+          seesEverything(rights) ||
           (app !== undefined && seesApp(rights, app)) ||
           (instance !== undefined && seesInstance(rights, instance)),
       );
-      return { ...checked, conditions };
+      return { ...answer, conditions, servers: asked };
     },
   }),
   operation({
@@ -127,12 +127,13 @@ export const monitoringOperations: readonly Operation[] = [
         servers,
       })
       .meta({ id: 'Figures' }),
-    act: async ({ monitoring }, { query, rights }) => {
-      const figures = await monitoring.figures(Number(query.since));
+    act: async ({ ask }, { query, rights }) => {
+      const sinceMs = Number(query.since);
+      const { servers: asked, answer } = await ask.everywhere('figures', { sinceMs });
       // These figures are those of all tenants together.
       return seesEverything(rights)
-        ? figures
-        : { ...figures, series: bySeries(() => []), servers: [] };
+        ? { ...answer, servers: asked }
+        : { ...answer, series: bySeries(() => []), servers: [] };
     },
   }),
 ];

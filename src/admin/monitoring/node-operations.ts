@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { connectionLimits, type NodeReport } from '../../asking/facts/servers.ts';
 import { type Operation, operation } from '../operation.ts';
-import { connectionLimits, type NodeReport } from './monitoring.ts';
 
 const count = z.int().min(0);
 const rate = z.number().min(0).nullable();
@@ -76,8 +76,8 @@ export const nodeOperations: readonly Operation[] = [
           .meta({ id: 'Node' }),
       ),
     }),
-    act: async ({ monitoring }) => ({
-      nodes: (await monitoring.nodes()).map(
+    act: async ({ ask }) => ({
+      nodes: (await ask.everywhere('report', {})).answer.map(
         ({ name, isAsked, heardAtMs, silentSinceMs, report }) => ({
           name,
           answers: report !== undefined,

@@ -1,7 +1,8 @@
 import { expect, it } from 'bun:test';
+import type { PauseOfCluster } from '../../asking/facts/gateways.ts';
+import type { LastOutcomes } from '../../push/delivering/ports.ts';
 import type { Platform } from '../../push/model/device.ts';
 import type { Admin } from '../admin.ts';
-import type { PauseOfCluster, SaidByGateway } from '../monitoring/monitoring.ts';
 import type { Call } from '../operation.ts';
 import { PathValues } from '../path-values.ts';
 import { gatewayOperations } from './gateway-operations.ts';
@@ -22,17 +23,19 @@ const NOTHING = { acceptedAtMs: null, refusal: null };
 
 async function gatewaysWith(
   paused: readonly PauseOfCluster[],
-  said: Partial<Record<Platform, SaidByGateway>> = {},
+  said: Partial<Record<Platform, LastOutcomes>> = {},
   more = 0,
 ) {
   const admin = {
     instances: { get: async (id: string) => ({ tenant: { id, fcm: {}, web: {} } }) },
-    monitoring: {
-      gateways: async (id: string) => ({
+    ask: {
+      everywhere: async (_what: 'gateways', { instanceId }: { readonly instanceId: string }) => ({
         servers: [{ name: 'a', away: false }],
-        pauses: id === 'a-b' ? paused : [],
-        morePauses: { apns: 0, fcm: 0, web: more },
-        said: { apns: {}, fcm: {}, web: {}, ...said },
+        answer: {
+          pauses: instanceId === 'a-b' ? paused : [],
+          morePauses: { apns: 0, fcm: 0, web: more },
+          said: { apns: {}, fcm: {}, web: {}, ...said },
+        },
       }),
     },
   };

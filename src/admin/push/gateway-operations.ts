@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { InstanceSettings } from '../../config/schema.ts';
 import { instanceSettings } from '../../config/settings/push-settings.ts';
+import type { LastOutcomes } from '../../push/delivering/ports.ts';
 import { adviceOn } from '../../push/explain/advice.ts';
 import { type Platform, platforms } from '../../push/model/device.ts';
 import { checked } from '../../tenants/checked.ts';
 import { merged } from '../../tenants/merged.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { servers } from '../channels/server-shapes.ts';
-import type { SaidByGateway } from '../monitoring/monitoring.ts';
 import { type Operation, operation } from '../operation.ts';
 import { hasRole } from '../rights.ts';
 import { onTenant } from '../tenant-shapes.ts';
@@ -95,11 +95,12 @@ export const gatewayOperations: readonly Operation[] = [
     path: '/instances/{id}/gateways',
     summary:
       'Show the gateways of a push instance: whether it has a credential, and why servers have paused them.',
-    act: async ({ instances, monitoring }, { instanceId }) => {
+    act: async ({ instances, ask }, { instanceId }) => {
       const { tenant: instance } = await instances.get(instanceId());
-      const known = await monitoring.gateways(instance.id);
+      const asked = await ask.everywhere('gateways', { instanceId: instance.id });
+      const { answer: known } = asked;
       return {
-        servers: known.servers,
+        servers: asked.servers,
         gateways: platforms.map((platform) => {
           const pauses = known.pauses.filter((one) => one.platform === platform);
           return {
@@ -193,7 +194,7 @@ function withTried(
   });
 }
 
-function lastOf({ acceptedAtMs, refusal }: SaidByGateway, platform: Platform) {
+function lastOf({ acceptedAtMs, refusal }: LastOutcomes, platform: Platform) {
   return {
     acceptedAtMs: acceptedAtMs === undefined ? null : Math.round(acceptedAtMs),
     refusal:

@@ -40,17 +40,16 @@ export const publishOperations: readonly Operation[] = [
       next: z.string().nullable().describe('For `before`, to continue; null at the end.'),
     }),
     refusals: ['not-found'],
-    act: async (
-      { publishes, monitoring },
-      { instanceId, query: { state, limit, before }, rights },
-    ) => {
+    act: async ({ publishes, ask }, { instanceId, query: { state, limit, before }, rights }) => {
       const from = before === undefined ? undefined : Number(before);
-      const [found, { pauses: paused }] = await Promise.all([
+      const [found, gateways] = await Promise.all([
         publishes.list(instanceId(), { state, limit, before: from }),
-        monitoring.gateways(instanceId()),
+        ask.everywhere('gateways', { instanceId: instanceId() }),
       ]);
       return {
-        publishes: found.publishes.map((one) => showPublish(one, { rights, paused })),
+        publishes: found.publishes.map((one) =>
+          showPublish(one, { rights, paused: gateways.answer.pauses }),
+        ),
         next: found.next === undefined ? null : String(found.next),
       };
     },
@@ -82,10 +81,10 @@ export const publishOperations: readonly Operation[] = [
       'Show one publish: how many devices it reached, and why it did not reach the others. It is kept for 30 days after its end.',
     answer: shownPublishDetails,
     refusals: ['not-found'],
-    act: async ({ publishes, monitoring }, { path, instanceId, rights }) => {
+    act: async ({ publishes, ask }, { path, instanceId, rights }) => {
       const [found, gateways] = await Promise.all([
         publishes.show({ instance: instanceId(), publish: path('publish') }),
-        monitoring.gateways(instanceId()),
+        ask.everywhere('gateways', { instanceId: instanceId() }),
       ]);
       return showPublishDetails(found, { rights, gateways });
     },

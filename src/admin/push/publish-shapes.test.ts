@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
+import type { PauseOfCluster } from '../../asking/facts/gateways.ts';
 import { NO_COUNTS, type PublishId } from '../../push/model/publish.ts';
 import type { ListedPublish } from '../../stores/push/publishes/publish-list.ts';
-import type { PauseOfCluster } from '../monitoring/monitoring.ts';
 import { showPublish } from './publish-shapes.ts';
 
 const publish: ListedPublish = {

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { AnswerOfAll } from '../../asking/asker.ts';
+import type { GatewaysOfCluster, PauseOfCluster } from '../../asking/facts/gateways.ts';
 import type { DeepReadonly } from '../../config/schema.ts';
 import { adviceOn } from '../../push/explain/advice.ts';
 import { liveSkips } from '../../push/explain/live-events.ts';
@@ -9,9 +11,7 @@ import { outlineOfBody, type PublishOutline } from '../../push/model/publish-out
 import { pausesOf, withPausedDevices } from '../../push/status/publish-pauses.ts';
 import { parseJsonObject } from '../../runtime/json-object.ts';
 import type { ListedPublish } from '../../stores/push/publishes/publish-list.ts';
-import type { OfAllServers } from '../channels/inspecting.ts';
 import { servers } from '../channels/server-shapes.ts';
-import type { GatewaysOfCluster, PauseOfCluster } from '../monitoring/monitoring.ts';
 import type { Rights } from '../rights.ts';
 import { devicePlatform } from './device-shapes.ts';
 import type { PublishAdmin } from './publish-admin.ts';
@@ -187,7 +187,7 @@ export function showPublish(
 interface ShownWith {
   readonly rights: Pick<Rights, 'seesPayloads'>;
   /** What all servers know of the instance's gateways. */
-  readonly gateways: OfAllServers & Pick<GatewaysOfCluster, 'pauses'>;
+  readonly gateways: AnswerOfAll<Pick<GatewaysOfCluster, 'pauses'>>;
 }
 
 export function showPublishDetails(
@@ -195,7 +195,7 @@ export function showPublishDetails(
   { rights, gateways }: ShownWith,
 ): DeepReadonly<z.output<typeof shownPublishDetails>> {
   const { kind, outline, body, seconds } = found;
-  const pauses = pausesOf(found.status, gateways.pauses);
+  const pauses = pausesOf(found.status, gateways.answer.pauses);
   const { id, state, createdAtMs, sendAtMs, delivered, opened, reasons, ...status } =
     withPausedDevices(found.status, pauses);
   return {

@@ -1,4 +1,4 @@
-import type { ReachedChannel } from '../../admin/admin.ts';
+import type { ReachedChannel } from '../../asking/facts/live.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import { countOf, printResult } from '../invocation.ts';
 import { JSON_OPTION, type Option, operandsOf } from '../options.ts';

@@ -59,10 +59,8 @@ const PUSH_CONNECTIONS_INTERVAL_MS = 100;
 async function openParts(start: BackgroundStart, post: Post) {
   const { config, memory, tlsFiles, loopPorts } = start;
   await using stack = new AsyncDisposableStack();
-  const realtime = new RealtimeClient([
-    post,
-    ...loopPorts.map((port) => (message: BackgroundToLoop) => port.postMessage(message)),
-  ]);
+  const posts = loopPorts.map((port) => (message: BackgroundToLoop) => port.postMessage(message));
+  const realtime = new RealtimeClient([post, ...posts], monotonicTimers);
 
   const ring = new LineRing(Date.now());
   const opened = stack.use(
@@ -225,7 +223,7 @@ export class Background {
     const { realtime, readiness, usage, ring, webhooks, push, pushRules } = this.parts;
     switch (message.type) {
       case 'answer':
-        realtime.settle(message.number, message.answer);
+        realtime.settle(loop, message.number, message.answer);
         return;
       case 'no-answer':
         realtime.notAnswered(message.number, message.why);

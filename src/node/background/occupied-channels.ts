@@ -36,14 +36,8 @@ async function namesOf(
   const names: string[] = [];
   let after: string | undefined;
   for (let page = 0; page < PAGES_MAX && names.length < most; page++) {
-    const query = {
-      what: 'live-channels',
-      appId,
-      prefix,
-      after,
-      limit: most - names.length,
-    } as const;
-    const { channels, next } = await realtime.ask(query);
+    const query = { appId, prefix, after, limit: most - names.length };
+    const { channels, next } = await realtime.ask('live-channels', query);
     names.push(...channels.map(({ name }) => name));
     if (next === undefined) break;
     after = next;

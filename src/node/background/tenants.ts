@@ -78,7 +78,7 @@ function notShared(ids: readonly string[]): string {
 export async function allLoopsServeApps(realtime: RealtimeClient, log: Log): Promise<void> {
   try {
     // Messages to a loop arrive in order, so a loop that answers has the changed apps.
-    await realtime.askAll({ what: 'ping' });
+    await realtime.askAll('ping', {});
   } catch (error) {
     log.warn('A changed app is not served yet', { why: messageOf(error) });
   }

@@ -2,6 +2,7 @@ import { expect, it } from 'bun:test';
 import { appWith } from '../../channels/hub.fixture.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import { InstanceTaps } from '../../push/watching/push-tap.ts';
+import { systemTimers } from '../../runtime/system-timers.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { INSTANCE } from '../../transports/push-api/endpoints/endpoints.fixture.ts';
@@ -15,7 +16,7 @@ import { openWatching } from './watching.ts';
 /** A background loop whose realtime loop answers when the test wants it. */
 function stage() {
   const received: BackgroundToLoop[] = [];
-  const realtime = new RealtimeClient([(message) => void received.push(message)]);
+  const realtime = new RealtimeClient([(message) => void received.push(message)], systemTimers);
   const apps = new MemoryAppDirectory();
   apps.replace([appWith()]);
   const instances = new Map([[INSTANCE.id, INSTANCE]]);
@@ -44,7 +45,7 @@ function stage() {
     );
   const answers = () => {
     for (const message of received) {
-      if (message.type === 'ask') realtime.settle(message.number, 'pong');
+      if (message.type === 'ask') realtime.settle(0, message.number, 'pong');
     }
   };
   return { received, reader, open, answers, log, watching, instances, instanceTaps };

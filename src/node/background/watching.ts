@@ -128,7 +128,7 @@ function openerOf({
     signal.addEventListener('abort', () => stream.end('session-ended'), { once: true });
     // Messages are handled in order, so after these answers all loops are watching. A loop that does not answer is
     // too busy to send records soon.
-    await realtime.askAll({ what: 'ping' }).catch(() => undefined);
+    await realtime.askAll('ping', {}).catch(() => undefined);
     return stream.body;
   };
 }

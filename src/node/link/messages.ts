@@ -1,10 +1,7 @@
-import type { ChannelPage, ChannelQuery, LiveFigures, ReachedChannel } from '../../admin/admin.ts';
+import type { LoopAsk } from '../../asking/questions.ts';
 import type { App } from '../../channels/app.ts';
-import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
-import type { AskMessage, LiveAnswer, LiveEvent } from '../../channels/live/ask.ts';
-import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
-import type { ProblemGroup } from '../../channels/problems/problem-book.ts';
+import type { AskMessage } from '../../channels/live/ask.ts';
 import type { RuleEvent } from '../../channels/push-rules/push-rule.ts';
 import type { TakenUsage } from '../../channels/usage/unshared-usage.ts';
 import type { DayUsage } from '../../channels/usage/usage.ts';
@@ -13,18 +10,10 @@ import type { RedisTls } from '../../engines/redis/link/connector.ts';
 import type { LoopNotice } from '../../engines/redis/loop-bus.ts';
 import type { EngineMessage } from '../../engines/threads/messages.ts';
 import type { KeptLine } from '../../observability/log.ts';
-import type { MetricValues } from '../../observability/meter.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
-import type { UsedKey } from '../../runtime/keys/key-uses.ts';
 import type { TenantChange } from '../../tenants/live-tenants.ts';
 import type { EngineAway } from '../../transports/admin/readiness.ts';
-import type { ApiProblem } from '../../transports/channels-api/problems.ts';
-import type {
-  ConnectionPage,
-  ConnectionQuery,
-  InspectedDetails,
-} from '../../transports/clients/inspector.ts';
 import type { SessionLinkMessage } from '../../transports/http-fallback/homes/session-links.ts';
 import type {
   ForwardedAnswer,
@@ -52,81 +41,6 @@ export type AdminPasswordSource = 'configuration' | 'file';
 
 /** `draining`: the stop delay is over, and connections are being closed. */
 export type RealtimeState = 'starting' | 'listening' | 'stopping' | 'draining';
-
-/** A channel on all servers together. */
-export interface ChannelState {
-  readonly counts: ChannelCounts;
-  /** In the order of joining. */
-  readonly members: readonly Member[];
-  readonly cached: CachedEvent | undefined;
-}
-
-/** To which channels an event was sent, or why it was refused. */
-export type SendAnswer =
-  | { readonly channels: readonly ReachedChannel[] }
-  | { readonly refused: ApiProblem; readonly why: string };
-
-/** The questions of the background loop to a realtime loop, with their answers. */
-export interface Questions {
-  metrics: { ask: Record<never, never>; answer: MetricValues };
-  /** Before the answer, the loop sends its latest figures to Redis. */
-  'share-figures': { ask: Record<never, never>; answer: 'shared' };
-  /** The figures of all loops add up. */
-  'live-figures': { ask: Record<never, never>; answer: LiveFigures };
-  /** The open connections per app. The counts of all loops add up. */
-  'open-connections': {
-    ask: Record<never, never>;
-    answer: readonly (readonly [appId: string, open: number])[];
-  };
-  'live-channels': { ask: ChannelQuery; answer: ChannelPage };
-  /** Triggers an event; `json` is the body of `POST /events`. */
-  send: { ask: { readonly appId: string; readonly json: string }; answer: SendAnswer };
-  /** Sends an event to users, and asks their connections whether they have it. */
-  'ask-live': { ask: { readonly appId: string; readonly event: LiveEvent }; answer: LiveAnswer };
-  problems: { ask: { readonly appId: string }; answer: readonly ProblemGroup[] };
-  /** When the keys of an app were last used on this loop. */
-  'key-uses': { ask: { readonly appId: string }; answer: readonly UsedKey[] };
-  'inspect-channel': {
-    ask: { readonly appId: string; readonly channel: string };
-    answer: ChannelState;
-  };
-  'read-history': {
-    ask: { readonly appId: string; readonly channel: string; readonly query: HistoryQuery };
-    answer: HistoryPage;
-  };
-  'forget-history': {
-    ask: { readonly appId: string; readonly channel: string };
-    answer: 'forgotten';
-  };
-  /** `undefined`: that walk no longer exists. */
-  'find-connections': {
-    ask: { readonly appId: string } & ConnectionQuery;
-    answer: ConnectionPage | undefined;
-  };
-  'inspect-connection': {
-    ask: { readonly appId: string; readonly socketId: string };
-    answer: InspectedDetails | undefined;
-  };
-  /** Whether the connection existed. */
-  'end-connection': {
-    ask: { readonly appId: string; readonly socketId: string };
-    answer: boolean;
-  };
-  /**
-   * Sends a notice to a loop of another server, or to one loop of each server (`to` is `undefined`). Answers with the
-   * number of receivers; `undefined` if it is unknown at the moment.
-   */
-  'notify-servers': {
-    ask: { readonly to: string | undefined; readonly text: string };
-    answer: number | undefined;
-  };
-  /** A barrier: the answer comes when all earlier messages have been handled. */
-  ping: { ask: Record<never, never>; answer: 'pong' };
-}
-
-export type Question = {
-  [What in keyof Questions]: { readonly what: What } & Questions[What]['ask'];
-}[keyof Questions];
 
 /** The ports from one realtime loop to all others, by loop number. Its own place is empty. */
 export type LoopPorts = readonly (MessagePort | undefined)[];
@@ -181,7 +95,7 @@ export type LoopToBackground =
 /** From the background loop to a realtime loop. */
 export type BackgroundToLoop =
   | { readonly type: 'apps'; readonly apps: readonly App[]; readonly change: TenantChange }
-  | { readonly type: 'ask'; readonly number: number; readonly question: Question }
+  | { readonly type: 'ask'; readonly number: number; readonly question: LoopAsk }
   /** The background loop has received this many webhook events. */
   | { readonly type: 'webhook-events-taken'; readonly events: number }
   /** Webhook events of this loop were stored, or were dropped. */

@@ -1,3 +1,5 @@
+import { stoppingNotice } from '../../asking/cluster-format.ts';
+import { answerQuestion, type LoopAnswers } from '../../asking/questions.ts';
 import type { App } from '../../channels/app.ts';
 import type { Usage } from '../../channels/usage/usage.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
@@ -9,7 +11,6 @@ import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { TenantChange } from '../../tenants/live-tenants.ts';
 import { Inspector } from '../../transports/clients/inspector.ts';
 import type { LoopTaps } from '../../watching/loop-taps.ts';
-import { stoppingNotice } from '../link/cluster-format.ts';
 import { loopName } from '../link/loop-name.ts';
 import {
   type BackgroundToLoop,
@@ -19,6 +20,7 @@ import {
   type LoopMessage,
   type LoopToBackground,
 } from '../link/messages.ts';
+import { openAnswers } from './answers.ts';
 import { openApps, openUsage, startUsageReports, type UsageReports } from './apps.ts';
 import { openAudience } from './clients/audience.ts';
 import { startChecks } from './clients/checks.ts';
@@ -27,7 +29,6 @@ import { type FileChecks, openFileChecks } from './clients/file-checks.ts';
 import { openTransports, type Transports } from './clients/transports.ts';
 import { type Core, openCore, restoreHistories } from './engine/core.ts';
 import { openQuotas, type Quotas } from './engine/quotas.ts';
-import { Figures } from './figures.ts';
 import { logConnectionLimit } from './limits.ts';
 import { type LoopBase, type LoopOptions, openBase } from './loop-base.ts';
 import { openRelays, type Relays } from './relays.ts';
@@ -46,7 +47,7 @@ export class RealtimeLoop {
   private readonly relays: Relays;
   private readonly core: Core;
   private readonly transports: Transports;
-  private readonly figures: Figures;
+  private readonly answers: LoopAnswers;
   private readonly fileChecks: FileChecks;
   private readonly shutdown: ClientShutdown;
   private readonly usageReports: UsageReports;
@@ -87,7 +88,7 @@ export class RealtimeLoop {
     this.relays = relays;
     this.core = core;
     this.transports = transports;
-    this.figures = new Figures({
+    this.answers = openAnswers({
       loopName: loopName(links.index),
       apps,
       connections,
@@ -99,7 +100,7 @@ export class RealtimeLoop {
       bodies,
       channels: hub.channels,
       slowConsumers,
-      unitCosts: memory.unitCosts,
+      memory,
       live: live.openAsks(hub),
       problems: hub.problems,
       inspector: new Inspector({
@@ -312,7 +313,7 @@ export class RealtimeLoop {
     question,
   }: Extract<BackgroundToLoop, { type: 'ask' }>): Promise<LoopToBackground> {
     try {
-      return { type: 'answer', number, answer: await this.figures.answer(question) };
+      return { type: 'answer', number, answer: await answerQuestion(this.answers, question) };
     } catch (error) {
       const why = messageOf(error);
       return { type: 'no-answer', number, why };

@@ -7,7 +7,13 @@ import { countDevices } from './jobs/memory-budget.ts';
 import { JobProgress } from './jobs/progress.ts';
 import { type DeliveryLimits, PARK_MS, PATIENCE_MS, STUCK_MS } from './limits.ts';
 import { OutcomeCounts } from './outcome-counts.ts';
-import type { CircuitEvent, DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
+import type {
+  CircuitEvent,
+  DeliveredInstance,
+  LastOutcomes,
+  OpenCircuit,
+  PipelinePorts,
+} from './ports.ts';
 import type { EndedAfterWaiting } from './retry-recovery.ts';
 import {
   expireWaiting,
@@ -15,7 +21,7 @@ import {
   returnNow,
   returnUnanswered,
 } from './routes/devices/returning-devices.ts';
-import { Dispatcher, type LastOutcomes } from './routes/dispatcher.ts';
+import { Dispatcher } from './routes/dispatcher.ts';
 import { gatewayRates } from './routes/gateway-rates.ts';
 import { noGateways } from './routes/no-gateway.ts';
 import type { AnyGateway } from './routes/prepared-publish.ts';
@@ -120,7 +126,7 @@ export class Deliverer {
     const name = nameOfDispatcher(instance, platform);
     const known = this.last.get(name);
     if (known !== undefined) return known;
-    const last: LastOutcomes = { acceptedAtMs: 0, refusal: undefined };
+    const last: LastOutcomes = { acceptedAtMs: undefined, refusal: undefined };
     this.last.set(name, last);
     return last;
   }

@@ -20,9 +20,8 @@ import {
 import type { LeftOutReason, Outcomes } from './outcome-counts.ts';
 import { Planner } from './planning/planner.ts';
 import { PlanningPace } from './planning/planning-pace.ts';
-import type { CircuitEvent, OpenCircuit, PipelinePorts } from './ports.ts';
+import type { CircuitEvent, LastOutcomes, OpenCircuit, PipelinePorts } from './ports.ts';
 import { RetryRecovery } from './retry-recovery.ts';
-import type { LastOutcomes } from './routes/dispatcher.ts';
 import { StoreAccess } from './store-access.ts';
 
 export interface PipelineFigures {

@@ -108,3 +108,11 @@ export interface PipelinePorts {
   readonly rates?: Readonly<Record<Platform, number>>;
   readonly limits?: DeliveryLimits;
 }
+
+/** A gateway's latest outcomes, for one instance. Times are the system's. */
+export interface LastOutcomes {
+  /** `undefined`: never since the start. */
+  acceptedAtMs: number | undefined;
+  /** When it refused the credential, or failed. */
+  refusal: { readonly atMs: number; readonly reason: string; readonly words: string } | undefined;
+}

@@ -1,14 +1,12 @@
-import type { Admin, OperatorEvent, ReachedChannel } from '../../../admin/admin.ts';
-import type { Inspecting } from '../../../admin/channels/inspecting.ts';
+import type { Admin } from '../../../admin/admin.ts';
 import { NearSearch } from '../../../admin/channels/near-search.ts';
 import { openApi } from '../../../admin/description/openapi.ts';
-import type { ServerLog } from '../../../admin/log/server-log.ts';
-import type { Monitoring } from '../../../admin/monitoring/monitoring.ts';
 import { operations } from '../../../admin/operations.ts';
 import type { Composing } from '../../../admin/push/composing.ts';
 import { DeviceAdmin } from '../../../admin/push/device-admin.ts';
 import { PublishAdmin } from '../../../admin/push/publish-admin.ts';
 import { rightsOf } from '../../../admin/rights.ts';
+import type { AskByName } from '../../../asking/asker.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { PushTaps } from '../../../push/watching/push-tap.ts';
 import type { Log } from '../../../runtime/ports.ts';
@@ -19,17 +17,14 @@ import { PublishList } from '../../../stores/push/publishes/publish-list.ts';
 import { StoredPublishes } from '../../../stores/push/publishes/publish-store.ts';
 import { AppAdmin } from '../../../tenants/manage-apps.ts';
 import { InstanceAdmin } from '../../../tenants/manage-instances.ts';
-import { OperationRefused, type RefusalCode } from '../../../tenants/operation-refused.ts';
-import type { ApiProblem } from '../../../transports/channels-api/problems.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
-import { addFigures, type RealtimeClient } from '../../link/realtime-client.ts';
+import type { RealtimeClient } from '../../link/realtime-client.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
-import type { Cluster } from '../cluster/cluster.ts';
+
 import type { BackgroundMetrics } from '../monitoring/metrics.ts';
 import { occupiedChannels } from '../occupied-channels.ts';
 import { allLoopsServeApps, type Tenants } from '../tenants.ts';
 import type { Watching } from '../watching.ts';
-import { answered } from './answered.ts';
 
 export interface AdminParts {
   readonly config: Pick<Config, 'admin' | 'dashboard'>;
@@ -40,38 +35,34 @@ export interface AdminParts {
   readonly webhooks: Webhooks;
   readonly watching: Watching;
   readonly instanceTaps: PushTaps;
-  readonly cluster: Cluster;
+  readonly ask: AskByName;
   readonly realtime: RealtimeClient;
   readonly metrics: BackgroundMetrics;
-  readonly monitoring: Monitoring;
-  readonly serverLog: ServerLog;
+  readonly server: Admin['server'];
+  readonly followLog: Admin['followLog'];
   readonly audit: AuditStore;
   readonly log: Log;
 }
 
 /** What the operations of the admin API work with. */
 export function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
-  const { config, audit, composing, usage, webhooks, watching, cluster, realtime, monitoring } =
-    parts;
+  const { config, ask, audit, composing, usage, webhooks, watching, realtime } = parts;
+  const search = new NearSearch({
+    timers: systemTimers,
+    occupied: (appId) => occupiedChannels(realtime, appId),
+  });
   let description: Admin['description'] | undefined;
   return {
     ...tenantAdminsOf(parts),
     ...pushAdminsOf(parts),
     composing,
-    live: liveOf(realtime),
+    ask,
+    near: (appId, names) => search.find(appId, names),
     watch: (query, reader) => watching.open(query, reader),
-    inspect: inspectingOf(realtime, cluster),
-    keyUses: (tenant) => cluster.keyUses(tenant),
-    monitoring,
-    serverLog: parts.serverLog,
+    server: parts.server,
+    followLog: parts.followLog,
     usage,
-    webhooks: {
-      list: (filter) => webhooks.list(filter),
-      show: (id) => webhooks.show(id),
-      replay: (id) => webhooks.replay(id),
-      test: (appId, url) => webhooks.test(appId, url),
-      endpoints: (ownerId) => cluster.endpoints(ownerId),
-    },
+    webhooks,
     audit: {
       async list(query) {
         // Waits until the caller's own last action is in the list.
@@ -110,13 +101,16 @@ function tenantAdminsOf({ tenants, realtime, log }: AdminParts): Pick<Admin, 'ap
 }
 
 function pushAdminsOf(parts: AdminParts): Pick<Admin, 'devices' | 'publishes'> {
-  const { database, monitoring, instanceTaps: taps, log } = parts;
+  const { ask, database, instanceTaps: taps, log } = parts;
   const { directory } = parts.tenants.instances;
   return {
     devices: new DeviceAdmin({
       database,
       numberOf: (id) => directory.byId(id)?.number,
-      pauses: async (id) => (await monitoring.gateways(id)).pauses,
+      async pauses(instanceId) {
+        const { answer } = await ask.everywhere('gateways', { instanceId });
+        return answer.pauses;
+      },
       taps,
       log,
     }),
@@ -130,59 +124,3 @@ function pushAdminsOf(parts: AdminParts): Pick<Admin, 'devices' | 'publishes'> {
     }),
   };
 }
-
-function liveOf(realtime: RealtimeClient): Admin['live'] {
-  const search = new NearSearch({
-    timers: systemTimers,
-    occupied: (appId) => answered(occupiedChannels(realtime, appId)),
-  });
-  return {
-    near: (appId, names) => search.find(appId, names),
-    async figures() {
-      // Runs first, so that the answer of any loop includes what all loops of this process know.
-      await answered(realtime.askAll({ what: 'share-figures' }));
-      return addFigures(await answered(realtime.askAll({ what: 'live-figures' })));
-    },
-    channels: (query) => answered(realtime.ask({ what: 'live-channels', ...query })),
-    send: (event) => sendEvent(realtime, event),
-  };
-}
-
-function inspectingOf(realtime: RealtimeClient, cluster: Cluster): Inspecting {
-  return {
-    channel: (appId, channel) =>
-      answered(realtime.ask({ what: 'inspect-channel', appId, channel })),
-    history: (appId, channel, query) =>
-      answered(realtime.ask({ what: 'read-history', appId, channel, query })),
-    async forgetHistory(appId, channel) {
-      await answered(realtime.ask({ what: 'forget-history', appId, channel }));
-    },
-    problems: (appId) => cluster.problems(appId),
-    connections: (filter) => cluster.connections(filter),
-    connection: (appId, socketId, server) => cluster.connection(appId, socketId, server),
-    end: (appId, socketId) => cluster.end(appId, socketId),
-  };
-}
-
-async function sendEvent(
-  realtime: RealtimeClient,
-  { appId, name, channels, data, socketId }: OperatorEvent,
-): Promise<readonly ReachedChannel[]> {
-  const json = JSON.stringify({ name, channels, data, socket_id: socketId });
-  const answer = await answered(realtime.ask({ what: 'send', appId, json }));
-  if ('channels' in answer) return answer.channels;
-  const why = answer.why.replace(/^socket_id\b/, 'socketId');
-  // The message begins with the name of the field.
-  const [, field] = /^([a-z][a-zA-Z]*(?:\[\d+\])?): /.exec(why) ?? [];
-  throw new OperationRefused(sendRefusals[answer.refused] ?? 'unavailable', why, field);
-}
-
-/** How refusals of the HTTP API appear in the admin API. */
-const sendRefusals: Partial<Record<ApiProblem, RefusalCode>> = {
-  invalid: 'invalid',
-  'not-found': 'not-found',
-  'app-disabled': 'conflict',
-  'data-too-large': 'too-large',
-  'over-quota': 'over-limit',
-  'rate-limited': 'over-limit',
-};

@@ -5,6 +5,7 @@ import { operations } from '../../../admin/operations.ts';
 import { PathValues } from '../../../admin/path-values.ts';
 import { type Rights, seesEverything } from '../../../admin/rights.ts';
 import { isDryRun } from '../../../admin/tenant-shapes.ts';
+import { Unanswered } from '../../../asking/unanswered.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { isStoreFault, plainFault } from '../../../stores/database/faults.ts';
@@ -42,8 +43,8 @@ export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
       ? dashboardRoutes({
           log,
           pathPrefix: config.admin.pathPrefix,
-          channels: () => parts.monitoring.server().listeners.channels,
-          push: () => parts.monitoring.server().listeners.push,
+          channels: () => parts.server().listeners.channels,
+          push: () => parts.server().listeners.push,
         })
       : []),
   ];
@@ -125,6 +126,7 @@ const NO_RIGHTS: Rights = { role: 'viewer', apps: [], instances: [], seesPayload
 /** Converts refusals and faults of the store; rethrows everything else. */
 function refusalOf(error: unknown, log: Log): OperationRefused {
   if (error instanceof OperationRefused) return error;
+  if (error instanceof Unanswered) return new OperationRefused(error.code, error.message);
   if (!isStoreFault(error)) throw error;
   const why = plainFault(error);
   const exactly = error instanceof Error ? error.message : undefined;
@@ -134,7 +136,7 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 
 async function showMetrics({ realtime, metrics, log }: AdminParts): Promise<AdminAnswer> {
   try {
-    const body = metrics.print(await realtime.askAll({ what: 'metrics' }));
+    const body = metrics.print(await realtime.askAll('metrics', {}));
     return { status: 200, contentType: 'text/plain; version=0.0.4; charset=utf-8', body };
   } catch (error) {
     const why = messageOf(error);

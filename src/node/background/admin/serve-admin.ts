@@ -34,8 +34,7 @@ export interface ServeAdminOptions {
 /** Makes the admin listener, which answers health checks already, serve the metrics, the admin API and the dashboard. */
 export function serveAdmin(options: ServeAdminOptions): void {
   const { admin, database, tenants, usage, push, monitoring } = options;
-  const { metrics, serverLog, servers, shown } = monitoring;
-  const { cluster } = servers;
+  const { metrics, serverLog, servers, facts } = monitoring;
   admin.serve(
     adminRoutes({
       ...options,
@@ -48,13 +47,10 @@ export function serveAdmin(options: ServeAdminOptions): void {
         live: push.live,
         timers: systemTimers,
       }),
-      cluster,
+      ask: servers.ask,
+      server: facts,
+      followLog: (filter, reader) => serverLog.follow(filter, reader),
       metrics,
-      monitoring: shown,
-      serverLog: {
-        list: (query) => cluster.log(query),
-        follow: (filter, reader) => serverLog.follow(filter, reader),
-      },
       audit: new AuditStore(database),
     }),
   );

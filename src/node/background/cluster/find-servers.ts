@@ -1,3 +1,5 @@
+import { stoppingNotice } from '../../../asking/cluster-format.ts';
+import { OtherServers } from '../../../asking/other-servers.ts';
 import type { Config } from '../../../config/schema.ts';
 import { hasOwnStore } from '../../../config/settings/own-store.ts';
 import { streamPrefix } from '../../../engines/redis/layout.ts';
@@ -8,10 +10,8 @@ import { TableMeter } from '../../../observability/meter.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { openPostgres } from '../../../stores/database/postgres.ts';
-import { stoppingNotice } from '../../link/cluster-format.ts';
 import { readRedisTls, readStoreTls } from '../../tls-files.ts';
 import { differenceOf, installationOfStore, ofApps, readInstallation } from './installation.ts';
-import { OtherServers } from './other-servers.ts';
 
 /** The servers that run on the Redis of a configuration. */
 export interface FoundServers {
@@ -61,7 +61,7 @@ export async function findServers(config: Config, timeoutMs: number): Promise<Fo
   });
   try {
     await bus.start(redis, streamPrefix(engine.keyPrefix, parseRedisUrl(url)?.db ?? 0));
-    const { answers } = await others.ask({ what: 'here' });
+    const { answers } = await others.ask('here', {});
     // Otherwise they would miss us from now on.
     await bus.notify(undefined, stoppingNotice(node));
     return judged(answers, await installationOf(config));

@@ -1,13 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Installation } from '../../../asking/facts/servers.ts';
 import type { App } from '../../../channels/app.ts';
 import { withTimeout } from '../../../runtime/system-timers.ts';
 import type { Database } from '../../../stores/database/database.ts';
-
-/**
- * What tells one installation from another: the database that all of its servers share, or, where each server has a
- * store of its own, their apps with their keys. All hashed.
- */
-export type Installation = { readonly database: string } | { readonly apps: readonly string[] };
 
 /** How long the store may take. A store that is away says nothing. */
 const STORE_MS = 400;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { FakeTime } from '../../../../testing/fake-time.ts';
-import { differenceOf, type Installation, ofApps, readInstallation } from './installation.ts';
+import type { Installation } from '../../../asking/facts/servers.ts';
+import { differenceOf, ofApps, readInstallation } from './installation.ts';
 import { Strangers } from './strangers.ts';
 
 const app = (id: string, ...keys: readonly string[]) => ({

@@ -1,5 +1,6 @@
+import type { Installation } from '../../../asking/facts/servers.ts';
 import type { Log, Timers } from '../../../runtime/ports.ts';
-import { differenceOf, type Installation, readInstallation } from './installation.ts';
+import { differenceOf, readInstallation } from './installation.ts';
 
 export interface StrangersOptions {
   readonly own: () => Promise<Installation | undefined>;

@@ -1,4 +1,4 @@
-import type { ShownLine } from '../../../admin/log/server-log.ts';
+import type { ShownLine } from '../../../asking/facts/log.ts';
 import { EventStream, eventText } from '../../../runtime/event-stream.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { FakeTime } from '../../../../testing/fake-time.ts';
-import type { LogFilter } from '../../../admin/log/server-log.ts';
+import type { LogFilter } from '../../../asking/facts/log.ts';
 import { LineRing } from '../../../observability/line-ring.ts';
 import { createLog } from '../../../observability/log.ts';
 import { LogReading } from './log-reading.ts';

@@ -1,5 +1,6 @@
-import type { LogPage, LogQuery, ServerLog, ShownLine } from '../../../admin/log/server-log.ts';
-import { ownerOf } from '../../../admin/stream-reader.ts';
+import type { Admin } from '../../../admin/admin.ts';
+import { ownerOf, type StreamReader } from '../../../admin/stream-reader.ts';
+import type { LogPage, LogQuery, ShownLine } from '../../../asking/facts/log.ts';
 import type { LineRing } from '../../../observability/line-ring.ts';
 import { type PlaceHolder, Places } from '../../../runtime/fairness/places.ts';
 import type { Log, Timers } from '../../../runtime/ports.ts';
@@ -22,7 +23,7 @@ export interface LogReadingOptions {
 }
 
 /** Serves the last lines of this server's log, and streams new ones. */
-export class LogReading implements Pick<ServerLog, 'follow'>, Disposable {
+export class LogReading implements Disposable {
   private readonly options: LogReadingOptions;
   private readonly open = new Set<LineStream>();
   private readonly places = new Places(LOG_STREAMS_MAX);
@@ -47,8 +48,8 @@ export class LogReading implements Pick<ServerLog, 'follow'>, Disposable {
   }
 
   follow(
-    { after, ...filter }: Parameters<ServerLog['follow']>[0],
-    reader: Parameters<ServerLog['follow']>[1],
+    { after, ...filter }: Parameters<Admin['followLog']>[0],
+    reader: StreamReader,
   ): ReadableStream<Uint8Array> {
     const { caller, signal } = reader;
     const { lifeMs, ...owner } = ownerOf(reader);

@@ -1,4 +1,4 @@
-import { type LogFilter, logLevels, type ShownLine } from '../../../admin/log/server-log.ts';
+import { type LogFilter, logLevels, type ShownLine } from '../../../asking/facts/log.ts';
 import type { NumberedLine } from '../../../observability/line-ring.ts';
 
 /** Returns a line as the reader may see it; `undefined` if the filter excludes it. */

@@ -1,4 +1,4 @@
-import type { Checked, Condition } from '../../../admin/monitoring/monitoring.ts';
+import type { Checked, Condition } from '../../../asking/facts/servers.ts';
 import { deliveryRules } from './delivery-rules.ts';
 import { machineRules } from './machine-rules.ts';
 import { realtimeRules } from './realtime-rules.ts';

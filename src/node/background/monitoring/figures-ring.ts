@@ -1,8 +1,4 @@
-import {
-  bySeries,
-  type KeptFigures,
-  type SeriesName,
-} from '../../../admin/monitoring/monitoring.ts';
+import { bySeries, type KeptFigures, type SeriesName } from '../../../asking/facts/servers.ts';
 
 export const STEP_MS = 10_000;
 /** Steps of one day. They take 0.6 MB. */

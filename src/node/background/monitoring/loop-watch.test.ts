@@ -10,7 +10,7 @@ it('makes a server not ready while one of its realtime loops does not answer', a
   const logged: string[] = [];
   const log = (message: string) => void logged.push(message);
   const silent = new Set<number>();
-  const ask = async (_question: unknown, loop = 0) => {
+  const ask = async (_what: string, _query: object, loop = 0) => {
     if (silent.has(loop)) throw new Error('no answer');
     return 'pong' as never;
   };

@@ -39,7 +39,7 @@ export class LoopWatch implements Disposable {
     const { realtime, readiness, log } = this.options;
     const name = loopName(loop);
     try {
-      await realtime.ask({ what: 'ping' }, loop);
+      await realtime.ask('ping', {}, loop);
       if (readiness.setLoop(name, { answers: true }))
         log.info('Realtime loop answers again', { loop: name });
     } catch (error) {

@@ -1,12 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type {
-  Checked,
-  Condition,
-  KeptFigures,
-  NodeReport,
-} from '../../../admin/monitoring/monitoring.ts';
+import type { Checked, Condition, KeptFigures, NodeReport } from '../../../asking/facts/servers.ts';
 import type { DayUsage } from '../../../channels/usage/usage.ts';
 import type { MetricId } from '../../../observability/metrics-table.ts';
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
@@ -71,7 +66,7 @@ export class Monitor implements Disposable {
     this.options = options;
     this.setCertificate(options.tls);
     this.samples = new Samples({
-      measure: async () => [...(await realtime.askAll({ what: 'metrics' })), metrics.measure()],
+      measure: async () => [...(await realtime.askAll('metrics', {})), metrics.measure()],
       onSample: (sample) => this.measured(sample),
       timers: systemTimers,
       monotonic: monotonicTimers,

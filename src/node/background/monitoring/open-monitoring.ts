@@ -1,4 +1,4 @@
-import type { Monitoring } from '../../../admin/monitoring/monitoring.ts';
+import type { ServerFacts } from '../../../asking/facts/servers.ts';
 import type { Config } from '../../../config/schema.ts';
 import { secretKeyName } from '../../../config/settings/secret-key-name.ts';
 import type { LineRing } from '../../../observability/line-ring.ts';
@@ -54,7 +54,8 @@ export interface MonitoringPart extends Disposable {
   /** The log of this server alone. */
   readonly serverLog: LogReading;
   readonly servers: ClusterPart;
-  readonly shown: Monitoring;
+  /** What this server is. */
+  readonly facts: () => ServerFacts;
   /** Sets the address of the channels listener, once it is known. */
   channelsListenAt(address: ListenerAddress | undefined): void;
 }
@@ -83,23 +84,16 @@ export function openMonitoring(options: MonitoringOptions): MonitoringPart {
       log,
       secretKeyUses: (id) =>
         options.tenants.instances.directory.byId(id)?.keyUses?.shown(secretKeyName) ?? [],
-      saidLast: lastOutcomesOf(options),
+      lastOutcomes: lastOutcomesOf(options),
     }),
   );
-  const { cluster } = servers;
   const running = parts.move();
   return {
     metrics,
     monitor,
     serverLog,
     servers,
-    shown: {
-      server: facts,
-      figures: (sinceMs) => cluster.figures(sinceMs),
-      conditions: () => cluster.conditions(),
-      nodes: () => cluster.nodes(),
-      gateways: (instanceId) => cluster.gateways(instanceId),
-    },
+    facts,
     channelsListenAt(address) {
       channels ??= address;
     },
@@ -127,15 +121,17 @@ function openMonitor(options: MonitoringOptions, metrics: BackgroundMetrics): Mo
   });
 }
 
+/** Those of an instance that was just deleted. */
+const NO_OUTCOMES = { acceptedAtMs: undefined, refusal: undefined };
+
 /** Makes the function that finds the latest outcome of the gateway of an instance on this server. */
 function lastOutcomesOf({
   tenants,
   push,
-}: Pick<MonitoringOptions, 'tenants' | 'push'>): OpenClusterOptions['saidLast'] {
+}: Pick<MonitoringOptions, 'tenants' | 'push'>): OpenClusterOptions['lastOutcomes'] {
   const { directory } = tenants.instances;
   return (instanceId, platform) => {
     const number = directory.byId(instanceId)?.number;
-    const said = number === undefined ? undefined : push.lastOutcomes(number, platform);
-    return { acceptedAtMs: said?.acceptedAtMs || undefined, refusal: said?.refusal };
+    return number === undefined ? NO_OUTCOMES : push.lastOutcomes(number, platform);
   };
 }

@@ -1,4 +1,4 @@
-import type { Condition } from '../../../admin/monitoring/monitoring.ts';
+import type { Condition } from '../../../asking/facts/servers.ts';
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
 import type { Readiness } from '../../../transports/admin/readiness.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';

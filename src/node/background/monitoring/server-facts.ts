@@ -1,4 +1,4 @@
-import type { ServerFacts } from '../../../admin/monitoring/monitoring.ts';
+import type { ServerFacts } from '../../../asking/facts/servers.ts';
 import { ownCommand } from '../../../config/environment/own-command.ts';
 import type { Config } from '../../../config/schema.ts';
 import { hasTls } from '../../../config/settings/has-tls.ts';

@@ -1,4 +1,4 @@
-import type { SpareConnections } from '../../../admin/monitoring/monitoring.ts';
+import type { SpareConnections } from '../../../asking/facts/servers.ts';
 
 /** Memory per idle connection, in the process and in the kernel, rounded up. */
 const CONNECTION_BYTES = 8 * 1024;

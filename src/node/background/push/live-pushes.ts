@@ -4,7 +4,7 @@ import { LiveStage } from '../../../push/live/live-stage.ts';
 import type { LiveStore } from '../../../push/live-store.ts';
 import type { PublishUnderWay } from '../../../push/model/delivery.ts';
 import type { PushInstance } from '../../../push/model/instance.ts';
-import { LIVE_GRACE_MS, type LiveRequest, type LiveResult } from '../../../push/model/live.ts';
+import type { LiveRequest, LiveResult } from '../../../push/model/live.ts';
 import { FieldFault } from '../../../push/refusal.ts';
 import { withExactData } from '../../../push/requests/exact-data.ts';
 import { type LiveRules, readLive } from '../../../push/requests/live.ts';
@@ -53,7 +53,7 @@ export class LivePushes implements LivePublishes {
         // The loops take turns in counting the answers of a publish.
         const loop = this.asked++ % realtime.count;
         const event = { name, data, channel, userIds, waitMs, isSent };
-        return await realtime.ask({ what: 'ask-live', appId, event }, loop, waitMs + LIVE_GRACE_MS);
+        return await realtime.ask('ask-live', { appId, event }, loop);
       },
     });
   }
@@ -80,7 +80,7 @@ export class LivePushes implements LivePublishes {
     const { appId } = instance;
     if (appId === undefined) return undefined;
     const event = { name: '', data: '', channel, userIds, waitMs: PREVIEW_MS, isSent: true };
-    return await this.options.realtime.ask({ what: 'ask-live', appId, event });
+    return await this.options.realtime.ask('ask-live', { appId, event });
   }
 
   /** Called when a scheduled publish is due. */

@@ -35,7 +35,7 @@ export function openUsage(base: BackgroundBase): UsagePart {
   const hourly = parts.use(
     new HourlyUsage({
       store: new HourUsageStore(database),
-      countConnections: async () => addedUp(await realtime.askAll({ what: 'open-connections' })),
+      countConnections: async () => addedUp(await realtime.askAll('open-connections', {})),
       timers: systemTimers,
       monotonic: monotonicTimers,
       log,

@@ -4,7 +4,7 @@ import type { Outcome } from '../../gateway.ts';
 import type { Platform, Recipient } from '../../model/device.ts';
 import type { InFlightJob } from '../jobs/in-flight-job.ts';
 import { type DeliveryLimits, IDLE_MS } from '../limits.ts';
-import type { CircuitEvent, OpenCircuit, PipelineNotices } from '../ports.ts';
+import type { CircuitEvent, LastOutcomes, OpenCircuit, PipelineNotices } from '../ports.ts';
 import type { SteadyClock } from '../steady-clock.ts';
 import { type After, afterOutcome, afterPause, type OthersAccepted } from './after-outcome.ts';
 import type { Ticket } from './circuit/circuit-breaker.ts';
@@ -25,14 +25,6 @@ import {
 import { type AnyGateway, PreparedPublish } from './prepared-publish.ts';
 import { type Route, Slice, type SliceOptions } from './route.ts';
 import { RouteTable } from './route-table.ts';
-
-/** A gateway's latest outcomes, for one instance. Times are the system's. */
-export interface LastOutcomes {
-  /** 0: never. */
-  acceptedAtMs: number;
-  /** When it refused the credential, or failed. */
-  refusal: { readonly atMs: number; readonly reason: string; readonly words: string } | undefined;
-}
 
 export interface DispatcherOptions {
   readonly instance: number;

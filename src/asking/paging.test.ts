@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'bun:test';
-import type { ConnectionFilter } from '../../../admin/channels/inspecting.ts';
-import { FIRST, listConnections } from './connection-list.ts';
+import type { ConnectionFilter } from './facts/connections.ts';
+import { type ConnectionList, FIRST, listConnections } from './paging.ts';
 
 /** Servers with this many connections each; a walk returns two at a time. */
 function stage(sizes: Readonly<Record<string, number>>, away: readonly string[] = []) {
   const seen = { nowMs: 0, dead: new Set<string>() };
-  const page = (query: Pick<ConnectionFilter, 'after' | 'limit'>) =>
-    listConnections(
+  const page = async (query: Pick<ConnectionFilter, 'after' | 'limit'>) =>
+    (await listConnections(
       {
         servers: Object.keys(sizes),
         away,
@@ -23,7 +23,7 @@ function stage(sizes: Readonly<Record<string, number>>, away: readonly string[] 
         },
       },
       { appId: 'app', ...query },
-    );
+    )) as ConnectionList;
   const ids = ({ connections }: Awaited<ReturnType<typeof page>>) =>
     connections.map(({ socketId, server }) => `${server} ${socketId}`);
   return { seen, page, ids };

@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'bun:test';
+import type { GatewaysOfServer, PausedRoute } from './facts/gateways.ts';
+import { bySeries, type KeptFigures } from './facts/servers.ts';
+import type { EndpointOfServer } from './facts/tenants.ts';
 import {
-  bySeries,
-  type GatewaysOfServer,
-  type KeptFigures,
-  type PausedRoute,
-} from '../../../admin/monitoring/monitoring.ts';
-import {
+  addFigures,
   mergeConditions,
   mergeEndpoints,
   mergeFigures,
@@ -13,7 +11,6 @@ import {
   mergeLines,
   mergeProblems,
 } from './merge.ts';
-import type { EndpointOfServer } from './questions.ts';
 
 const figures = (fromMs: number, values: readonly (number | null)[]): KeptFigures => ({
   nowMs: 40_000,
@@ -22,11 +19,21 @@ const figures = (fromMs: number, values: readonly (number | null)[]): KeptFigure
   series: bySeries(() => values),
 });
 
+const mergeAll = (
+  own: KeptFigures,
+  others: readonly KeptFigures[],
+  { sharesStore = false, sinceMs = 0 },
+) =>
+  mergeFigures(
+    [{ node: 'a', answer: own }, ...others.map((answer, n) => ({ node: `b${n}`, answer }))],
+    { sharesStore, query: { sinceMs } },
+  );
+
 describe('figures of servers', () => {
   it('are added up step by step, and gaps of one are filled by the other', () => {
     const own = figures(20_000, [1, null, 3]);
     const other = figures(10_000, [10, 20, 30, null, 50]);
-    const merged = mergeFigures(own, [other], { sharesStore: false, sinceMs: 0 });
+    const merged = mergeAll(own, [other], {});
     expect(merged).toMatchObject({ fromMs: 10_000, nowMs: 40_000 });
     expect(merged.series.connections).toEqual([10, 21, 30, 3]);
     expect(merged.series.webhooksWaiting).toEqual([10, 21, 30, 3]);
@@ -34,17 +41,13 @@ describe('figures of servers', () => {
 
   it('begin at the requested time, also if another server returns more', () => {
     const all = figures(0, [1, 2, 3, 4, 5]);
-    const merged = mergeFigures(figures(30_000, [4, 5]), [all], {
-      sharesStore: false,
-      sinceMs: 25_000,
-    });
+    const merged = mergeAll(figures(30_000, [4, 5]), [all], { sinceMs: 25_000 });
     expect(merged).toMatchObject({ fromMs: 30_000, series: { connections: [8, 10] } });
   });
 
   it('are the highest for what is no sum, and for what waits in a store that all share', () => {
-    const merged = mergeFigures(figures(0, [5]), [figures(0, [4]), figures(0, [9])], {
+    const merged = mergeAll(figures(0, [5]), [figures(0, [4]), figures(0, [9])], {
       sharesStore: true,
-      sinceMs: 0,
     });
     expect(merged.series.connections).toEqual([18]);
     expect(merged.series.loopLateMs).toEqual([9]);
@@ -56,12 +59,25 @@ describe('figures of servers', () => {
 it('what several servers find is one condition, since the first has found it', () => {
   const found = { id: 'store-away', level: 'bad', text: 'x', advice: 'y' } as const;
   const warning = { ...found, level: 'warn', sinceMs: 1 } as const;
-  const merged = mergeConditions([
-    { node: 'a', answer: [warning, { ...found, sinceMs: 7 }] },
-    { node: 'b', answer: [{ ...found, sinceMs: 5 }] },
-  ]);
-  expect(merged).toEqual([
+  const checked = { checkedAtMs: 8, checked: 3 };
+  const merged = mergeConditions(
+    [
+      { node: 'a', answer: { ...checked, conditions: [warning, { ...found, sinceMs: 7 }] } },
+      { node: 'b', answer: { ...checked, conditions: [{ ...found, sinceMs: 5 }] } },
+    ],
+    {
+      nowMs: 9,
+      others: [
+        { name: 'b', heardAtMs: 8, silentSinceMs: undefined },
+        { name: 'c', heardAtMs: 2, silentSinceMs: 6 },
+      ],
+      away: ['c'],
+    },
+  );
+  expect(merged).toMatchObject({ checkedAtMs: 8, checked: 4 });
+  expect(merged.conditions).toMatchObject([
     { ...found, sinceMs: 5, servers: ['a', 'b'] },
+    { id: 'server-away', text: 'The server c does not answer.', sinceMs: 6, servers: ['a'] },
     { ...warning, servers: ['a'] },
   ]);
 });
@@ -199,7 +215,7 @@ describe('lines of logs', () => {
       { node: 'a', answer: a },
       { node: 'b', answer: b },
     ];
-    const { lines, more } = mergeLines(all, limit);
+    const { lines, more } = mergeLines(all, { query: { limit } });
     return [lines.map(({ server, message }) => `${server} ${message}`), more];
   };
 
@@ -211,5 +227,33 @@ describe('lines of logs', () => {
 
   it('are left out where another log has lines that were left out', () => {
     expect(merged(page([5, 6], true), page([1, 2, 7]), 100)).toEqual([['a 5', 'a 6', 'b 7'], true]);
+  });
+});
+
+it('adds up the figures of all loops, app by app and server by server', () => {
+  const activity = { appId: 'a', connections: 2, channels: 1, messages: 10, clientMessages: 3 };
+  const other = { ...activity, appId: 'b' };
+  const serverOf = (appId: string, connections: number) => ({
+    name: 'one:6001',
+    apps: [{ appId, connections }],
+  });
+  expect(
+    addFigures([
+      { apps: [activity, other], servers: [serverOf('a', 2)] },
+      { apps: [{ ...activity, messages: 12 }], servers: [serverOf('a', 3)] },
+      { apps: [], servers: [serverOf('b', 1), { name: 'two:6001', apps: [] }] },
+    ]),
+  ).toEqual({
+    apps: [{ appId: 'a', connections: 4, channels: 2, messages: 22, clientMessages: 6 }, other],
+    servers: [
+      {
+        name: 'one:6001',
+        apps: [
+          { appId: 'a', connections: 5 },
+          { appId: 'b', connections: 1 },
+        ],
+      },
+      { name: 'two:6001', apps: [] },
+    ],
   });
 });

@@ -1,7 +1,3 @@
-import type { OpenCircuit } from '../../push/delivering/ports.ts';
-import type { Platform } from '../../push/model/device.ts';
-import type { OfAllServers } from '../channels/inspecting.ts';
-
 /** What this server is. */
 export interface ServerFacts {
   /** Host and port. */
@@ -84,6 +80,11 @@ export interface Checked {
   readonly conditions: readonly Condition[];
 }
 
+/** What all servers have found. */
+export interface CheckedByAll extends Omit<Checked, 'conditions'> {
+  readonly conditions: readonly ConditionOfCluster[];
+}
+
 /** What may limit the connections of a server: `channels.maxConnections`, open files, or memory. */
 export const connectionLimits = ['setting', 'open-files', 'memory'] as const;
 
@@ -139,50 +140,34 @@ export interface ShownNode {
   readonly report: NodeReport | undefined;
 }
 
-/** A gateway that this server has paused for one instance. */
-export type PausedRoute = Pick<
-  OpenCircuit,
-  'platform' | 'origin' | 'why' | 'reason' | 'words' | 'isUnproven' | 'sinceMs'
->;
-
-/** The latest outcomes of an instance's gateway since the start of a server. */
-export interface SaidByGateway {
-  readonly acceptedAtMs: number | undefined;
-  /** When it refused the credential, or failed. */
-  readonly refusal:
-    | { readonly atMs: number; readonly reason: string; readonly words: string }
-    | undefined;
+/** Another server of the cluster. */
+export interface KnownServer {
+  readonly name: string;
+  /** When its last message came. */
+  readonly heardAtMs: number;
+  /** Since when it has not answered; `undefined`: it answers. */
+  readonly silentSinceMs: number | undefined;
 }
 
-/** What one server knows of the gateways of an instance. */
-export interface GatewaysOfServer {
-  /** Some of those that it has paused now. */
-  readonly pauses: readonly PausedRoute[];
-  /** How many more are paused, by platform. */
-  readonly morePauses: Readonly<Record<Platform, number>>;
-  readonly said: Readonly<Record<Platform, SaidByGateway>>;
+/** A server that was asked, and whether it did not answer. */
+export interface AskedServer {
+  readonly name: string;
+  readonly away: boolean;
 }
 
-/** A paused gateway, and the servers that have paused it. */
-export type PauseOfCluster = PausedRoute & { readonly servers: readonly string[] };
-
-/** What servers know together of the gateways of an instance. */
-export interface GatewaysOfCluster extends Omit<GatewaysOfServer, 'pauses'> {
-  readonly pauses: readonly PauseOfCluster[];
+/** An answer for all servers that act as one, with those that were asked. */
+export interface OfAllServers {
+  readonly servers: readonly AskedServer[];
 }
 
-/** What an operator sees of this server. */
-export interface Monitoring {
-  server(): ServerFacts;
-  /** The figures of all servers since a time, for at most one day. */
-  figures(sinceMs: number): Promise<KeptFigures & OfAllServers>;
-  /** All servers that act as one, the asked one first. */
-  nodes(): Promise<readonly ShownNode[]>;
-  /** What all servers have found. */
-  conditions(): Promise<
-    OfAllServers &
-      Omit<Checked, 'conditions'> & { readonly conditions: readonly ConditionOfCluster[] }
-  >;
-  /** What all servers know of the gateways of an instance. */
-  gateways(instanceId: string): Promise<OfAllServers & GatewaysOfCluster>;
+/** What is of one server. */
+export interface OfServer {
+  /** Host and port of the server. */
+  readonly server: string;
 }
+
+/**
+ * What tells one installation from another: the database that all of its servers share, or, where each server has a
+ * store of its own, their apps with their keys. All hashed.
+ */
+export type Installation = { readonly database: string } | { readonly apps: readonly string[] };

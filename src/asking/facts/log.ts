@@ -1,6 +1,3 @@
-import type { OfAllServers, OfServer } from '../channels/inspecting.ts';
-import type { StreamReader } from '../stream-reader.ts';
-
 /** The levels of the log, the least first. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 
@@ -38,18 +35,4 @@ export interface LogPage<Line = ShownLine> {
   readonly lines: readonly Line[];
   /** Whether there are older ones that fit. */
   readonly more: boolean;
-}
-
-/** The logs of the servers. */
-export interface ServerLog {
-  /** Lists lines of all servers. */
-  list(query: LogQuery): Promise<OfAllServers & LogPage<ShownLine & OfServer>>;
-  /**
-   * Streams new lines of this server, after the kept ones that follow `after`. Throws `OperationRefused` if there are
-   * too many streams.
-   */
-  follow(
-    filter: LogFilter & { readonly after: number | undefined },
-    reader: StreamReader,
-  ): ReadableStream<Uint8Array>;
 }

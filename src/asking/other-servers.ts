@@ -1,7 +1,11 @@
-import type { Log, Timers } from '../../../runtime/ports.ts';
-import { OperationRefused } from '../../../tenants/operation-refused.ts';
-import { FORM } from '../../link/cluster-format.ts';
-import type { ClusterQuestion, ClusterQuestions } from './questions.ts';
+import type { Log, Timers } from '../runtime/ports.ts';
+import { CLUSTER_FORMAT } from './cluster-format.ts';
+import type { KnownServer } from './facts/servers.ts';
+import { OpenQuestions } from './open-questions.ts';
+import type { SentQuestion } from './own-answers.ts';
+import type { AnswerOf } from './question.ts';
+import { type AnswerTo, type ClusterQuestion, type QueryOf, rowOf } from './questions.ts';
+import { Unanswered } from './unanswered.ts';
 
 export interface OtherServersOptions {
   /** The name of this server. */
@@ -14,22 +18,13 @@ export interface OtherServersOptions {
    */
   readonly send: (to: string | undefined, text: string) => Promise<number | undefined>;
   /** Answers a question from another server. */
-  readonly answer: (question: ClusterQuestion, node: string) => Promise<unknown>;
+  readonly answer: (question: SentQuestion, node: string) => Promise<unknown>;
 }
 
 /** What the other servers have answered, and the names of those that did not. */
-export interface Answers<Answer> {
-  readonly answers: readonly { readonly node: string; readonly answer: Answer }[];
+export interface AnswersOfOthers<One> {
+  readonly answers: readonly AnswerOf<One>[];
   readonly away: readonly string[];
-}
-
-/** Another server of the cluster. */
-export interface KnownServer {
-  readonly name: string;
-  /** When its last message came. */
-  readonly heardAtMs: number;
-  /** Since when it has not answered; `undefined`: it answers. */
-  readonly silentSinceMs: number | undefined;
 }
 
 interface Known {
@@ -42,23 +37,13 @@ interface Known {
   isStopping: boolean;
 }
 
-interface Pending {
-  readonly answers: Map<string, unknown>;
-  /** The number of servers that received the question, once it is known. */
-  receivers: number;
-  readonly done: PromiseWithResolvers<void>;
-}
-
 /** The messages between servers. */
 type ServerMessage =
-  | { readonly type: 'ask'; readonly number: number; readonly question: ClusterQuestion }
+  | { readonly type: 'ask'; readonly number: number; readonly question: SentQuestion }
   | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
   | { readonly type: 'stopping' };
 
 type ReceivedMessage = ServerMessage & { readonly node: string };
-
-/** The timeout of a question. Milliseconds. */
-const ANSWER_MS = 1_000;
 
 /** How often the others are asked, so that a failed one is noticed when it fails. Milliseconds. */
 const CHECK_MS = 10_000;
@@ -80,16 +65,16 @@ const ANSWER_MAX = 4 * 1024 * 1024;
 export class OtherServers implements Disposable {
   private readonly options: OtherServersOptions;
   private readonly known = new Map<string, Known>();
-  private readonly pending = new Map<number, Pending>();
+  private readonly open: OpenQuestions;
   /** Open questions by their text. Callers with the same question share its answers. */
-  private readonly running = new Map<string, Promise<Answers<unknown>>>();
-  private lastNumber = 0;
+  private readonly running = new Map<string, Promise<AnswersOfOthers<unknown>>>();
   private answering = 0;
   private cancelCheck: () => void = () => undefined;
   private isClosed = false;
 
   constructor(options: OtherServersOptions) {
     this.options = options;
+    this.open = new OpenQuestions(options.timers);
   }
 
   /** Asks the known servers every ten seconds whether they answer. */
@@ -100,7 +85,7 @@ export class OtherServers implements Disposable {
 
   private async check(): Promise<void> {
     // If too many questions are open, their answers say as much.
-    if (this.known.size > 0) await this.ask({ what: 'alive' }).catch(() => undefined);
+    if (this.known.size > 0) await this.ask('alive', {}).catch(() => undefined);
     this.watch();
   }
 
@@ -114,30 +99,31 @@ export class OtherServers implements Disposable {
     })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Asks all servers. Throws `OperationRefused` if too many questions are open. */
-  async ask<What extends keyof ClusterQuestions>(
-    question: { readonly what: What } & ClusterQuestions[What]['ask'],
-  ): Promise<Answers<ClusterQuestions[What]['answer']>> {
-    const key = JSON.stringify(question);
+  /** Asks all servers. Throws `Unanswered` if too many questions are open. */
+  async ask<One extends ClusterQuestion>(
+    what: One,
+    query: QueryOf<One>,
+  ): Promise<AnswersOfOthers<AnswerTo<One>>> {
+    const key = JSON.stringify({ what, ...query });
     let answers = this.running.get(key);
     if (answers === undefined) {
-      // The compiler cannot see that a union member picked by its own key belongs to the union.
-      answers = this.askNow(question as ClusterQuestion, undefined);
+      answers = this.askNow(what, query, undefined);
       this.running.set(key, answers);
       void answers.finally(() => this.running.delete(key)).catch(() => undefined);
     }
-    return (await answers) as Answers<ClusterQuestions[What]['answer']>;
+    return (await answers) as AnswersOfOthers<AnswerTo<One>>;
   }
 
   /** Asks one server by name; `undefined`: no answer. */
-  async askOne<What extends keyof ClusterQuestions>(
+  async askOne<One extends ClusterQuestion>(
     node: string,
-    question: { readonly what: What } & ClusterQuestions[What]['ask'],
-  ): Promise<ClusterQuestions[What]['answer'] | undefined> {
+    what: One,
+    query: QueryOf<One>,
+  ): Promise<AnswerTo<One> | undefined> {
     const loop = this.known.get(node)?.loop;
     if (loop === undefined) return undefined;
-    const { answers } = await this.askNow(question as ClusterQuestion, loop);
-    return answers.find((one) => one.node === node)?.answer as ClusterQuestions[What]['answer'];
+    const { answers } = await this.askNow(what, query, loop);
+    return answers.find((one) => one.node === node)?.answer as AnswerTo<One> | undefined;
   }
 
   /** Handles a message of another server. Returns `false` if it is not for this class or cannot be read. */
@@ -149,12 +135,9 @@ export class OtherServers implements Disposable {
       case 'ask':
         void this.reply(from, message);
         return true;
-      case 'answer': {
-        const pending = this.pending.get(message.number);
-        pending?.answers.set(message.node, message.answer);
-        this.checkDone(pending);
+      case 'answer':
+        this.open.answered(message.number, message.node, message.answer);
         return true;
-      }
       case 'stopping': {
         const known = this.known.get(message.node);
         if (known !== undefined) known.isStopping = true;
@@ -167,42 +150,30 @@ export class OtherServers implements Disposable {
   }
 
   private async askNow(
-    question: ClusterQuestion,
+    what: ClusterQuestion,
+    query: object,
     to: string | undefined,
-  ): Promise<Answers<unknown>> {
-    if (this.pending.size >= ASKED_MAX) {
-      throw new OperationRefused('over-limit', 'Too many questions wait for other servers');
+  ): Promise<AnswersOfOthers<unknown>> {
+    if (this.open.size >= ASKED_MAX) {
+      throw new Unanswered('over-limit', 'Too many questions wait for other servers');
     }
-    const number = ++this.lastNumber;
-    const pending: Pending = {
-      answers: new Map(),
-      receivers: Number.POSITIVE_INFINITY,
-      done: Promise.withResolvers(),
-    };
-    this.pending.set(number, pending);
-    const cancel = this.options.timers.after(ANSWER_MS, () => pending.done.resolve());
+    const { number, over, sentTo } = this.open.begin(rowOf(what).serverMs ?? 0);
     let isSent = false;
-    const sent = this.send(to, { type: 'ask', number, question });
+    const sent = this.send(to, { type: 'ask', number, question: { what, ...query } });
     void sent.then((receivers) => {
       isSent = receivers !== undefined;
-      pending.receivers = receivers ?? 0;
-      this.checkDone(pending);
+      sentTo(receivers ?? 0);
     });
-    await pending.done.promise;
-    cancel();
-    this.pending.delete(number);
-    const answers = Array.from(pending.answers, ([node, answer]) => ({ node, answer }));
-    if (to === undefined) this.noteMissing(pending.answers);
+    const { answers } = await over;
+    if (to === undefined) this.noteMissing(answers);
     // While Redis is away, nobody can answer.
     if (to === undefined && isSent) this.logSilent();
     return {
-      answers: answers.filter(({ answer }) => answer !== null),
-      away: [...this.known.keys()].filter((node) => (pending.answers.get(node) ?? null) === null),
+      answers: Array.from(answers, ([node, answer]) => ({ node, answer })).filter(
+        ({ answer }) => answer !== null,
+      ),
+      away: [...this.known.keys()].filter((node) => (answers.get(node) ?? null) === null),
     };
-  }
-
-  private checkDone(pending: Pending | undefined): void {
-    if (pending !== undefined && pending.answers.size >= pending.receivers) pending.done.resolve();
   }
 
   /** Answers a question. Sends `null` if there is no answer. */
@@ -227,7 +198,9 @@ export class OtherServers implements Disposable {
   private send(to: string | undefined, message: ServerMessage): Promise<number | undefined> {
     const { send, node } = this.options;
     // A realtime loop that hangs cannot send anything.
-    return send(to, JSON.stringify({ ...message, form: FORM, node })).catch(() => undefined);
+    return send(to, JSON.stringify({ ...message, form: CLUSTER_FORMAT, node })).catch(
+      () => undefined,
+    );
   }
 
   private noteSender(node: string, loop: string): void {
@@ -286,11 +259,11 @@ function readMessage(text: string): ReceivedMessage | undefined {
     return undefined;
   }
   const { type, node, number, question, answer, form } = message;
-  if (typeof node !== 'string' || form !== FORM) return undefined;
+  if (typeof node !== 'string' || form !== CLUSTER_FORMAT) return undefined;
   if (type === 'stopping') return { type, node };
   if (typeof number !== 'number') return undefined;
   if (type === 'answer') return { type, node, number, answer };
   return type === 'ask' && typeof Object(question).what === 'string'
-    ? { type, node, number, question: question as ClusterQuestion }
+    ? { type, node, number, question: question as SentQuestion }
     : undefined;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'bun:test';
-import { FakeTime } from '../../../../testing/fake-time.ts';
-import { FORM, stoppingNotice } from '../../link/cluster-format.ts';
+import { FakeTime } from '../../testing/fake-time.ts';
+import { CLUSTER_FORMAT, stoppingNotice } from './cluster-format.ts';
 import { OtherServers } from './other-servers.ts';
-import type { ClusterQuestion } from './questions.ts';
+import type { SentQuestion } from './own-answers.ts';
 
 /** Servers that reach each other. */
 function stage() {
@@ -10,7 +10,7 @@ function stage() {
   const servers = new Map<string, OtherServers>();
   const seen = { asked: [] as string[], silent: new Set<string>(), isRedisAway: false };
   const log: unknown[] = [];
-  const open = (node: string, answer?: (question: ClusterQuestion) => Promise<unknown>) => {
+  const open = (node: string, answer?: (question: SentQuestion) => Promise<unknown>) => {
     const others = new OtherServers({
       node,
       timers: time,
@@ -41,7 +41,7 @@ function stage() {
   return { time, servers, seen, open, log };
 }
 
-const problems = { what: 'problems', appId: 'x' } as const;
+const problems = ['problems', { appId: 'x' }] as const;
 
 /** Lets a question that nobody answers run out of time. */
 async function patiently<Answer>(time: FakeTime, asked: Promise<Answer>): Promise<Answer> {
@@ -55,14 +55,14 @@ describe('the other servers of a cluster', () => {
     const a = open('a');
     open('b');
     open('c');
-    const { answers, away } = await a.ask(problems);
+    const { answers, away } = await a.ask(...problems);
     expect(answers.map(({ node }) => node)).toEqual(['b', 'c']);
     expect(away).toEqual([]);
     expect(a.list()).toEqual(
       ['b', 'c'].map((name) => ({ name, heardAtMs: time.now(), silentSinceMs: undefined })),
     );
-    expect((await a.askOne('c', problems)) as unknown).toEqual(['c']);
-    expect(await a.askOne('nobody', problems)).toBeUndefined();
+    expect((await a.askOne('c', ...problems)) as unknown).toEqual(['c']);
+    expect(await a.askOne('nobody', ...problems)).toBeUndefined();
   });
 
   it('are named when they do not answer within a second, and forgotten after ten minutes', async () => {
@@ -70,19 +70,19 @@ describe('the other servers of a cluster', () => {
     const a = open('a');
     open('b');
     open('c');
-    await a.ask(problems);
+    await a.ask(...problems);
     seen.silent.add('c');
-    const { answers, away } = await patiently(time, a.ask(problems));
+    const { answers, away } = await patiently(time, a.ask(...problems));
     expect([answers.map(({ node }) => node), away]).toEqual([['b'], ['c']]);
     const silentSinceMs = time.now();
     await time.advance(60_000);
-    await patiently(time, a.ask(problems));
+    await patiently(time, a.ask(...problems));
     expect(a.list()[1]).toMatchObject({ name: 'c', silentSinceMs });
     seen.silent.clear();
-    await a.ask(problems);
+    await a.ask(...problems);
     expect(a.list()[1]).toMatchObject({ name: 'c', silentSinceMs: undefined });
     seen.silent.add('c');
-    await patiently(time, a.ask(problems));
+    await patiently(time, a.ask(...problems));
     await time.advance(600_000);
     expect(a.list().map(({ name }) => name)).toEqual(['b']);
   });
@@ -91,7 +91,7 @@ describe('the other servers of a cluster', () => {
     const { open, time, seen, log } = stage();
     using a = open('a');
     const b = open('b');
-    await a.ask(problems);
+    await a.ask(...problems);
     for (const one of [a, b]) one.watch();
     await time.advance(60_000);
     seen.silent.add('b');
@@ -112,7 +112,7 @@ describe('the other servers of a cluster', () => {
     const { open, time, seen, log } = stage();
     using a = open('a');
     using b = open('b');
-    await a.ask(problems);
+    await a.ask(...problems);
     for (const one of [a, b]) one.watch();
     await time.advance(20_000);
     seen.isRedisAway = true;
@@ -126,12 +126,12 @@ describe('the other servers of a cluster', () => {
     const { open, servers } = stage();
     const a = open('a');
     open('b');
-    await a.ask(problems);
+    await a.ask(...problems);
     a.receive('loop-b', stoppingNotice('b'));
     // It still answers while its connections end.
-    expect((await a.ask(problems)).answers).toHaveLength(1);
+    expect((await a.ask(...problems)).answers).toHaveLength(1);
     servers.delete('b');
-    expect(await a.ask(problems)).toEqual({ answers: [], away: [] });
+    expect(await a.ask(...problems)).toEqual({ answers: [], away: [] });
     expect(a.list()).toEqual([]);
   });
 
@@ -139,9 +139,9 @@ describe('the other servers of a cluster', () => {
     const { open, seen } = stage();
     const a = open('a');
     open('b');
-    await a.ask(problems);
+    await a.ask(...problems);
     seen.isRedisAway = true;
-    expect(await a.ask(problems)).toEqual({ answers: [], away: ['b'] });
+    expect(await a.ask(...problems)).toEqual({ answers: [], away: ['b'] });
   });
 
   it('have no answer if something fails there, and nobody waits for it', async () => {
@@ -149,24 +149,22 @@ describe('the other servers of a cluster', () => {
     const a = open('a');
     open('b', () => Promise.reject(new Error('A realtime loop did not answer')));
     open('c', async () => 'x'.repeat(5_000_000));
-    expect(await a.ask(problems)).toEqual({ answers: [], away: ['b', 'c'] });
+    expect(await a.ask(...problems)).toEqual({ answers: [], away: ['b', 'c'] });
   });
 
   it('are asked once by all who ask the same at the same time, and refuse more than 32 questions', async () => {
     const { open, seen, time } = stage();
     const a = open('a');
     open('b');
-    await Promise.all([a.ask(problems), a.ask(problems)]);
+    await Promise.all([a.ask(...problems), a.ask(...problems)]);
     expect(seen.asked).toEqual(['b problems']);
     seen.silent.add('b');
-    const waiting = Array.from({ length: 32 }, (_, n) =>
-      a.ask({ what: 'problems', appId: String(n) }),
-    );
-    await expect(a.ask(problems)).rejects.toThrow('Too many questions');
+    const waiting = Array.from({ length: 32 }, (_, n) => a.ask('problems', { appId: String(n) }));
+    await expect(a.ask(...problems)).rejects.toThrow('Too many questions');
     await time.advance(1_000);
     await Promise.all(waiting);
     seen.silent.clear();
-    expect((await a.ask(problems)).answers).toHaveLength(1);
+    expect((await a.ask(...problems)).answers).toHaveLength(1);
   });
 
   it('answer at most 32 questions at the same time', async () => {
@@ -174,11 +172,11 @@ describe('the other servers of a cluster', () => {
     const a = open('a');
     const asked: unknown[] = [];
     const b = open('b', (question) => new Promise(() => asked.push(question)));
-    await b.ask({ what: 'here' });
+    await b.ask('here', {});
     const askMany = (from: number) =>
       Promise.all(
         Array.from({ length: 32 }, (_, n) =>
-          a.askOne('b', { what: 'problems', appId: String(from + n) }),
+          a.askOne('b', 'problems', { appId: String(from + n) }),
         ),
       );
     await patiently(time, askMany(0));
@@ -189,12 +187,13 @@ describe('the other servers of a cluster', () => {
   it('ignore what they do not understand', async () => {
     const { open, seen } = stage();
     const a = open('a');
-    const message = { type: 'ask', number: 1, question: problems, node: 'b', form: FORM };
+    const question = { what: 'problems', appId: 'x' };
+    const message = { type: 'ask', number: 1, question, node: 'b', form: CLUSTER_FORMAT };
     for (const text of [
       'x',
       'null',
       '[]',
-      JSON.stringify({ ...message, form: FORM + 1 }),
+      JSON.stringify({ ...message, form: CLUSTER_FORMAT + 1 }),
       JSON.stringify({ ...message, question: null }),
       JSON.stringify({ ...message, number: 'x' }),
       JSON.stringify({ ...message, node: 1 }),

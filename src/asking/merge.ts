@@ -1,24 +1,25 @@
-import type { LogPage, ShownLine } from '../../../admin/log/server-log.ts';
+import type { ProblemGroup } from '../channels/problems/problem-book.ts';
+import type { LastOutcomes } from '../push/delivering/ports.ts';
+import { type Platform, platforms } from '../push/model/device.ts';
+import { mergeUses } from '../runtime/keys/key-uses.ts';
+import type { ConnectionDetails } from './facts/connections.ts';
+import type { GatewaysOfCluster, GatewaysOfServer, PauseOfCluster } from './facts/gateways.ts';
+import type { LiveFigures } from './facts/live.ts';
+import type { LogPage, ShownLine } from './facts/log.ts';
 import {
   bySeries,
+  type Checked,
+  type CheckedByAll,
   type Condition,
   type ConditionOfCluster,
-  type GatewaysOfCluster,
-  type GatewaysOfServer,
   type KeptFigures,
-  type PauseOfCluster,
-  type SaidByGateway,
+  type NodeReport,
+  type OfServer,
   type SeriesName,
-} from '../../../admin/monitoring/monitoring.ts';
-import type { ProblemGroup } from '../../../channels/problems/problem-book.ts';
-import { type Platform, platforms } from '../../../push/model/device.ts';
-import type { EndpointOfServer } from './questions.ts';
-
-/** The answer of one server. */
-export interface OfServer<Answer> {
-  readonly node: string;
-  readonly answer: Answer;
-}
+  type ShownNode,
+} from './facts/servers.ts';
+import type { EndpointOfCluster, EndpointOfServer, KeyUsesOfServer } from './facts/tenants.ts';
+import type { AllAnswers, AnswerOf, MergeContext } from './question.ts';
 
 /** Figures for which the highest value of any server counts. All others are added up. */
 const highest: ReadonlySet<SeriesName> = new Set(['loopLateMs']);
@@ -26,23 +27,17 @@ const highest: ReadonlySet<SeriesName> = new Set(['loopLateMs']);
 /** Figures that every server reads from the shared store: adding them up would count them several times. */
 const ofStore: ReadonlySet<SeriesName> = new Set(['webhooksWaiting', 'pushWaiting']);
 
-export interface MergeOptions {
-  /** Whether all servers use one store. */
-  readonly sharesStore: boolean;
-}
-
 /**
  * Adds up the figures of all servers since a time, step by step. In a step that a server did not measure, only the
  * others count.
  */
 export function mergeFigures(
-  own: KeptFigures,
-  others: readonly KeptFigures[],
-  { sharesStore, sinceMs }: MergeOptions & { readonly sinceMs: number },
+  [{ answer: own }, ...others]: AllAnswers<KeptFigures>,
+  { sharesStore, query }: Pick<MergeContext<{ readonly sinceMs: number }>, 'sharesStore' | 'query'>,
 ): KeptFigures {
   const { stepMs, nowMs } = own;
-  const all = [own, ...others.filter((one) => one.stepMs === stepMs)];
-  const firstMs = Math.ceil(sinceMs / stepMs) * stepMs;
+  const all = [own, ...others.map(({ answer }) => answer).filter((one) => one.stepMs === stepMs)];
+  const firstMs = Math.ceil(query.sinceMs / stepMs) * stepMs;
   const fromMs = Math.max(firstMs, Math.min(...all.map((one) => one.fromMs)));
   const end = own.fromMs / stepMs + own.series.connections.length;
   const length = Math.max(0, end - fromMs / stepMs);
@@ -70,9 +65,67 @@ export function mergeFigures(
   };
 }
 
-/** Collects the conditions of all servers, worst first. The same condition on several servers is listed once. */
+/** The servers that are known, this one first, each with its report. */
+export function mergeReports(
+  [own, ...asked]: AllAnswers<NodeReport>,
+  { nowMs, others = [] }: Pick<MergeContext<unknown>, 'nowMs' | 'others'>,
+): readonly ShownNode[] {
+  const reports = new Map(asked.map(({ node, answer }) => [node, answer]));
+  return [
+    {
+      name: own.node,
+      isAsked: true,
+      heardAtMs: nowMs,
+      silentSinceMs: undefined,
+      report: own.answer,
+    },
+    ...others.map(({ name, heardAtMs, silentSinceMs }) => ({
+      name,
+      isAsked: false,
+      heardAtMs,
+      silentSinceMs: reports.has(name) ? undefined : (silentSinceMs ?? nowMs),
+      report: reports.get(name),
+    })),
+  ];
+}
+
+/** The conditions of all servers, worst first, with those that are away. */
 export function mergeConditions(
-  servers: readonly OfServer<readonly Condition[]>[],
+  [own, ...others]: AllAnswers<Checked>,
+  asked: Pick<MergeContext<unknown>, 'nowMs' | 'others' | 'away'>,
+): CheckedByAll {
+  const all = [
+    { node: own.node, answer: [...own.answer.conditions, ...serversAway(asked)] },
+    ...others.map(({ node, answer }) => ({ node, answer: answer.conditions })),
+  ];
+  const isOneOfSeveral = asked.others !== undefined;
+  return {
+    checkedAtMs: own.answer.checkedAtMs,
+    checked: own.answer.checked + (isOneOfSeveral ? 1 : 0),
+    conditions: collectConditions(all),
+  };
+}
+
+/** The conditions that report servers without an answer. */
+function serversAway({
+  nowMs,
+  others = [],
+  away,
+}: Pick<MergeContext<unknown>, 'nowMs' | 'others' | 'away'>): readonly Condition[] {
+  const known = others.filter(({ name }) => away.includes(name));
+  return known.map(({ name, silentSinceMs = nowMs }) => ({
+    id: 'server-away',
+    level: 'bad',
+    text: `The server ${name} does not answer.`,
+    advice:
+      'Check its process, log and network. If it has failed, its clients connect to other servers, and it is forgotten after 10 minutes.',
+    sinceMs: silentSinceMs,
+  }));
+}
+
+/** The worst first. The same condition on several servers is listed once. */
+function collectConditions(
+  servers: readonly AnswerOf<readonly Condition[]>[],
 ): readonly ConditionOfCluster[] {
   const found = new Map<string, ConditionOfCluster>();
   for (const { node, answer } of servers) {
@@ -90,14 +143,17 @@ export function mergeConditions(
   return [...found.values()].toSorted((a, b) => place(a) - place(b) || a.sinceMs - b.sinceMs);
 }
 
-/** The problems on all servers, with the server that saw the latest of each group. */
-export type ProblemOfCluster = ProblemGroup & { readonly server: string };
+/** Merges the groups of all loops, latest first. */
+export function addProblems(loops: readonly (readonly ProblemGroup[])[]): readonly ProblemGroup[] {
+  const all = mergeProblems(loops.map((answer) => ({ node: '', answer })));
+  return all.map(({ server: _, ...group }) => group);
+}
 
-/** Merges the groups, latest first. */
+/** Merges the groups, latest first, each with the server that saw the latest of it. */
 export function mergeProblems(
-  servers: readonly OfServer<readonly ProblemGroup[]>[],
-): readonly ProblemOfCluster[] {
-  const sums = new Map<string, ProblemOfCluster>();
+  servers: readonly AnswerOf<readonly ProblemGroup[]>[],
+): readonly (ProblemGroup & OfServer)[] {
+  const sums = new Map<string, ProblemGroup & OfServer>();
   for (const { node, answer } of servers) {
     for (const group of answer) {
       const key = `${group.source} ${group.kind} ${group.text}`;
@@ -118,7 +174,7 @@ export function mergeProblems(
  * Collects the gateways of all servers. A gateway that several servers have paused for the same reason is listed
  * once.
  */
-export function mergeGateways(all: readonly OfServer<GatewaysOfServer>[]): GatewaysOfCluster {
+export function mergeGateways(all: readonly AnswerOf<GatewaysOfServer>[]): GatewaysOfCluster {
   const found = new Map<string, PauseOfCluster>();
   for (const { node, answer } of all) {
     for (const pause of answer.pauses) {
@@ -138,11 +194,11 @@ export function mergeGateways(all: readonly OfServer<GatewaysOfServer>[]): Gatew
     pauses: [...found.values()].toSorted((a, b) => a.sinceMs - b.sinceMs),
     // The numbers may overlap, so the largest one is a lower bound.
     morePauses: byPlatform((one) => Math.max(...all.map(({ answer }) => answer.morePauses[one]))),
-    said: byPlatform((one) => lastSaid(all.map(({ answer }) => answer.said[one]))),
+    said: byPlatform((one) => latestOutcomes(all.map(({ answer }) => answer.said[one]))),
   };
 }
 
-function lastSaid(all: readonly SaidByGateway[]): SaidByGateway {
+function latestOutcomes(all: readonly LastOutcomes[]): LastOutcomes {
   return {
     acceptedAtMs: all.reduce<number | undefined>(
       (last, { acceptedAtMs }) => latest(last, acceptedAtMs),
@@ -162,9 +218,9 @@ function compare(a: string, b: string): number {
 
 /** Merges the lines of several logs by time. */
 export function mergeLines(
-  all: readonly OfServer<LogPage>[],
-  limit: number,
-): LogPage<ShownLine & { readonly server: string }> {
+  all: readonly AnswerOf<LogPage>[],
+  { query: { limit } }: { readonly query: { readonly limit: number } },
+): LogPage<ShownLine & OfServer> {
   const lines = all
     .flatMap(({ node, answer }) => answer.lines.map((line) => ({ ...line, server: node })))
     .toSorted((a, b) => a.atMs - b.atMs || compare(a.server, b.server) || a.n - b.n);
@@ -179,13 +235,26 @@ export function mergeLines(
   return { lines: shown, more };
 }
 
-/** How an address has answered the servers that tried it. */
-export type EndpointOfCluster = EndpointOfServer & { readonly servers: readonly string[] };
+/** Merges what the servers know of the keys of one tenant: the latest use of each, which is known since the latest start. */
+export function mergeKeyUses(all: readonly AnswerOf<KeyUsesOfServer>[]): KeyUsesOfServer {
+  return {
+    sinceMs: Math.max(...all.map(({ answer }) => answer.sinceMs)),
+    keys: mergeUses(all.map(({ answer }) => answer.keys)),
+  };
+}
+
+/** The connection, and the server that has it; `undefined`: none has. */
+export function findConnection(
+  all: readonly AnswerOf<ConnectionDetails | 'none'>[],
+): (ConnectionDetails & OfServer) | undefined {
+  for (const { node, answer } of all) if (answer !== 'none') return { ...answer, server: node };
+  return undefined;
+}
 
 /** Merges what the servers know about each address, latest attempt first. */
 export function mergeEndpoints(
-  servers: readonly OfServer<readonly EndpointOfServer[]>[],
-  { sharesStore }: MergeOptions,
+  servers: readonly AnswerOf<readonly EndpointOfServer[]>[],
+  { sharesStore }: Pick<MergeContext<unknown>, 'sharesStore'>,
 ): readonly EndpointOfCluster[] {
   const sums = new Map<string, EndpointOfCluster>();
   for (const { node, answer } of servers) {
@@ -203,7 +272,7 @@ export function mergeEndpoints(
 function together(
   sum: EndpointOfCluster,
   one: EndpointOfServer,
-  { node, sharesStore }: MergeOptions & { readonly node: string },
+  { node, sharesStore }: { readonly node: string; readonly sharesStore: boolean },
 ): EndpointOfCluster {
   const last = one.lastAtMs > sum.lastAtMs ? one : sum;
   const lastDeliveredAtMs = latest(sum.lastDeliveredAtMs, one.lastDeliveredAtMs);
@@ -229,4 +298,51 @@ function earliest(a: number | undefined, b: number | undefined): number | undefi
 
 function latest(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
+}
+
+/** Adds up the figures of all loops. */
+export function addFigures(loops: readonly LiveFigures[]): LiveFigures {
+  return {
+    apps: addUp(
+      loops.flatMap(({ apps }) => apps),
+      ({ appId }) => appId,
+      (a, b) => ({
+        appId: a.appId,
+        connections: a.connections + b.connections,
+        channels: a.channels + b.channels,
+        messages: a.messages + b.messages,
+        clientMessages: a.clientMessages + b.clientMessages,
+      }),
+    ),
+    servers: addUp(
+      loops.flatMap(({ servers }) => servers),
+      ({ name }) => name,
+      (a, b) => ({
+        name: a.name,
+        apps: addUp(
+          [...a.apps, ...b.apps],
+          ({ appId }) => appId,
+          ({ appId, connections }, more) => ({
+            appId,
+            connections: connections + more.connections,
+          }),
+        ),
+      }),
+    ),
+  };
+}
+
+/** Adds up items with the same name. */
+function addUp<T>(
+  items: readonly T[],
+  nameOf: (item: T) => string,
+  add: (a: T, b: T) => T,
+): readonly T[] {
+  const sums = new Map<string, T>();
+  for (const item of items) {
+    const name = nameOf(item);
+    const sum = sums.get(name);
+    sums.set(name, sum === undefined ? item : add(sum, item));
+  }
+  return [...sums.values()];
 }

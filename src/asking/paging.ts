@@ -1,10 +1,11 @@
+import type { Clock } from '../runtime/ports.ts';
 import type {
   ConnectionFilter,
+  ConnectionsOfServer,
   ListedConnection,
-  OfAllServers,
-} from '../../../admin/channels/inspecting.ts';
-import { OperationRefused } from '../../../tenants/operation-refused.ts';
-import type { ConnectionsOfServer } from './questions.ts';
+} from './facts/connections.ts';
+import type { OfAllServers, OfServer } from './facts/servers.ts';
+import type { AskLoops } from './own-answers.ts';
 
 export interface ConnectionListOptions {
   /** The servers that answer, and those that do not. */
@@ -19,21 +20,25 @@ export interface ConnectionListOptions {
 }
 
 export interface ConnectionList extends OfAllServers {
-  readonly connections: readonly (ListedConnection & { readonly server: string })[];
+  readonly connections: readonly (ListedConnection & OfServer)[];
   readonly next: string | undefined;
 }
 
-/** The time limit for one page. When it is over, the page has what was found. Milliseconds. */
+/** The time limits for a page of all servers, and of one. When it is over, the page has what was found. Milliseconds. */
 const PAGE_MS = 4_000;
+const SERVER_PAGE_MS = 300;
+
+/** The position at which the list of a server begins. */
+export const FIRST = '0.0';
 
 /**
  * Lists connections server by server. A position consists of the name of a server and the position in that server's
- * list.
+ * list. `unknown`: the list that it belongs to no longer exists.
  */
 export async function listConnections(
   { servers, away, now, ask }: ConnectionListOptions,
   { after, limit, ...filter }: ConnectionFilter,
-): Promise<ConnectionList> {
+): Promise<ConnectionList | 'unknown'> {
   const silent = new Set(away);
   const connections: ConnectionList['connections'][number][] = [];
   const shown = () =>
@@ -52,10 +57,7 @@ export async function listConnections(
         silent.add(server);
         break;
       }
-      if (page === 'unknown') {
-        const why = 'after: this list is not known any more; begin again without it';
-        throw new OperationRefused('invalid', why, 'after');
-      }
+      if (page === 'unknown') return page;
       connections.push(...page.connections.map((one) => ({ ...one, server })));
       position = page.next;
     } while (position !== undefined);
@@ -63,8 +65,31 @@ export async function listConnections(
   return { servers: shown(), connections, next: undefined };
 }
 
-/** The position at which the list of a server begins. */
-export const FIRST = '0.0';
+/**
+ * Lists the connections of this server, loop by loop. Each question examines up to 2,000 connections. A position is the
+ * number of a loop, and the position in an unfinished walk there, or 0.
+ */
+export async function findConnections(
+  loops: AskLoops,
+  { after = FIRST, limit, ...filter }: ConnectionFilter,
+  monotonic: Clock,
+): Promise<ConnectionsOfServer | 'unknown'> {
+  const connections: ListedConnection[] = [];
+  let [loop = 0, walk = 0] = after.split('.').map(Number);
+  const endMs = monotonic.now() + SERVER_PAGE_MS;
+  while (monotonic.now() < endMs) {
+    if (loop >= loops.count) return { connections, next: undefined };
+    if (connections.length >= limit) break;
+    const left = limit - connections.length;
+    const query = { ...filter, after: walk === 0 ? undefined : walk, limit: left };
+    const page = await loops.ask('find-connections', query, loop);
+    if (page === 'unknown') return page;
+    connections.push(...page.connections);
+    if (page.next === undefined) loop++;
+    walk = page.next ?? 0;
+  }
+  return { connections, next: `${loop}.${walk}` };
+}
 
 function byName(a: { readonly name: string }, b: { readonly name: string }): number {
   return a.name < b.name ? -1 : 1;
