@@ -4,7 +4,7 @@ import { loadJson } from '../config/loading.fixture.ts';
 import type { Config } from '../config/schema.ts';
 import { KeyUses } from '../runtime/keys/key-uses.ts';
 import { openDatabase } from '../stores/database/database.ts';
-import { StoredInstances } from '../stores/tenants/instance-store.ts';
+import { type StoredInstance, StoredInstances } from '../stores/tenants/instance-store.ts';
 import { createFirstInstance } from './first-start.ts';
 import { newInstance } from './instance-credentials.ts';
 import { openLiveInstances } from './live-tenants.ts';
@@ -16,10 +16,8 @@ function configOf(push: object): Config {
   return loaded.config;
 }
 
-type NewInstance = ReturnType<typeof newInstance>;
-
 /** The live instances of a configuration and of a store in memory that holds `stored`, and what they log. */
-async function open(config: Config, stored: readonly NewInstance[] = []) {
+async function open(config: Config, stored: readonly StoredInstance[] = []) {
   const database = await openDatabase('sqlite::memory:');
   const store = new StoredInstances(database);
   for (const [at, instance] of stored.entries()) await store.create(instance, at);
@@ -109,6 +107,27 @@ describe('the live instances', () => {
     ]);
   });
 
+  it('are served without settings of a later version, which are logged when they appear', async () => {
+    const of = (settings: StoredInstance['settings']) => ({ ...newInstance('stored'), settings });
+    const stored = of({ rooms: 1, limits: { rooms: 2 } });
+    await using all = await open(configOf({}), [stored]);
+    expect(all.live.unknownSettings).toEqual([
+      { id: stored.id, settings: ['limits.rooms', 'rooms'] },
+    ]);
+    all.live.follow(() => undefined);
+    await all.store.create(of({}), 1);
+    await all.live.poll();
+    const second = of({ halls: 1 });
+    await all.store.create(second, 2);
+    await all.live.poll();
+    expect(all.live.all).toHaveLength(3);
+    const line = 'Stored instance has settings of a later version, which are not applied';
+    expect(all.logged.filter((one) => one.startsWith(line))).toEqual([
+      `${line} ${JSON.stringify({ instance: stored.id, settings: 'limits.rooms, rooms' })}`,
+      `${line} ${JSON.stringify({ instance: second.id, settings: 'halls' })}`,
+    ]);
+  });
+
   it('report a change again, with its ids, after it could not be taken over', async () => {
     await using all = await open(configOf({}));
     const reported: unknown[] = [];
@@ -156,7 +175,7 @@ describe('the live instances', () => {
     await using all = await open(configOf({ instances: [configured] }), [
       { ...newInstance('other'), id: CONFIGURED },
       { ...newInstance('keyless'), secretKeys: [] },
-      { ...newInstance('strange'), settings: { web: { vapid: 5 } } } as unknown as NewInstance,
+      { ...newInstance('strange'), settings: { web: { vapid: 5 } } } as StoredInstance,
       valid,
     ]);
     expect(all.live.all.map(({ instance }) => instance.name)).toEqual(['configured', 'valid']);

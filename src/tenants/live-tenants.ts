@@ -15,6 +15,7 @@ import {
   instanceKind,
   type StoredTenant,
   type TenantKind,
+  type UnknownSettings,
 } from './tenant-kind.ts';
 
 export type LiveApps = LiveTenants<StoredApp, App, App, MemoryAppDirectory>;
@@ -122,6 +123,7 @@ export class LiveTenants<
   private live: readonly Live[] = [];
   private snapshot: Snapshot = new Map();
   private incarnations: ReadonlyMap<string, number | undefined> = new Map();
+  private unknown: readonly UnknownSettings[] = [];
   private changed: ((live: readonly Live[], change: TenantChange) => void) | undefined;
 
   constructor(options: Options<Stored, Settings, Live, InDirectory>) {
@@ -149,6 +151,11 @@ export class LiveTenants<
   /** The tenants as they were read last. */
   get all(): readonly Live[] {
     return this.live;
+  }
+
+  /** Stored tenants with settings that this version does not know. */
+  get unknownSettings(): readonly UnknownSettings[] {
+    return this.unknown;
   }
 
   /** The tenants of the configuration. */
@@ -182,15 +189,33 @@ export class LiveTenants<
     const { configured } = this;
     // Before the tenants: a tenant that is created meanwhile then counts as new at the next poll.
     const createdAt = await created();
-    const { served, notServed } = completeTenants(kind, { stored: await store.list(), configured });
+    const { served, notServed, unknown } = completeTenants(kind, {
+      stored: await store.list(),
+      configured,
+    });
     for (const { id, why } of notServed) {
       log.warn(`Stored ${kind.noun} is not served`, { [kind.noun]: id, why });
     }
+    this.noteUnknown(unknown);
     const settings = [...configured, ...served];
     // In parallel, so that all instances that need a new number get it in one commit.
     const live = await Promise.all(settings.map(liveOf));
     const incarnations = new Map(live.map((one) => incarnationOf(one, createdAt)));
     return { settings, live, incarnations };
+  }
+
+  /** Logs what is new of it. */
+  private noteUnknown(unknown: readonly UnknownSettings[]): void {
+    const { kind, log } = this.options;
+    for (const { id, settings } of unknown) {
+      const known = this.unknown.find((one) => one.id === id)?.settings ?? [];
+      if (settings.every((setting) => known.includes(setting))) continue;
+      log.warn(`Stored ${kind.noun} has settings of a later version, which are not applied`, {
+        [kind.noun]: id,
+        settings: settings.join(', '),
+      });
+    }
+    this.unknown = unknown;
   }
 
   private takeOver({ settings, live, incarnations }: Found<Settings, Live>): void {

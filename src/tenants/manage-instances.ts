@@ -17,6 +17,7 @@ import {
 } from './manage-tenants.ts';
 import { merged, type Settings } from './merged.ts';
 import { OperationRefused } from './operation-refused.ts';
+import { readStored } from './stored-settings.ts';
 import { instanceKind } from './tenant-kind.ts';
 import { withWholeUrls } from './webhook-url.ts';
 
@@ -121,11 +122,11 @@ export class InstanceAdmin extends TenantAdmin<
 }
 
 function changed(instance: StoredInstance, { name, settings }: RequestedInstance): StoredInstance {
-  const after = checkedAsWhole({
-    ...instance,
-    name: name ?? instance.name,
-    settings: merged(instance.settings, oneCredential(withWholeUrls(settings, instance.settings))),
-  });
+  const made = merged(instance.settings, oneCredential(withWholeUrls(settings, instance.settings)));
+  const after = checkedAsWhole(
+    { ...instance, name: name ?? instance.name, settings: made },
+    instance,
+  );
   // Other changes are possible with a subject that an earlier release took.
   if (settings['web'] !== undefined) checkVapidSubject(after);
   return after;
@@ -154,12 +155,24 @@ function oneCredential(change: Settings): Settings {
   return changed;
 }
 
-/** Checks an instance as a whole: settings that are valid alone may not fit together. */
-function checkedAsWhole(instance: StoredInstance): StoredInstance {
-  const { id, name, secretKeys, settings } = instance;
-  checked(instanceSettings, {
-    input: { ...settings, id, name, secretKeys },
-    unknownField: 'unknown setting',
-  });
+/**
+ * Checks an instance as a whole: settings that are valid alone may not fit together. A change of the instance `before` keeps
+ * its settings of a later version, and adds none.
+ */
+function checkedAsWhole(instance: StoredInstance, before?: StoredInstance): StoredInstance {
+  const input = wholeOf(instance);
+  const kept = before === undefined ? [] : unknownIn(before);
+  const read = readStored(instanceSettings, input);
+  const isUsable = 'settings' in read && read.unknown.every((name) => kept.includes(name));
+  if (!isUsable) checked(instanceSettings, { input, unknownField: 'unknown setting' });
   return instance;
+}
+
+function unknownIn(instance: StoredInstance): readonly string[] {
+  const read = readStored(instanceSettings, wholeOf(instance));
+  return 'settings' in read ? read.unknown : [];
+}
+
+function wholeOf({ id, name, secretKeys, settings }: StoredInstance): object {
+  return { ...settings, id, name, secretKeys };
 }

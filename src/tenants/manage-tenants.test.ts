@@ -36,6 +36,9 @@ async function open() {
     }),
     store: new StoredInstances(database),
     changes: () => changes,
+    /** Stores settings as a later version does. */
+    sql: (table: 'apps' | 'instances', settings: object) =>
+      database.write((sql) => sql`UPDATE ${sql(table)} SET settings = ${JSON.stringify(settings)}`),
     configure() {
       configured.apps = [
         appSettings.parse({ id: CONFIGURED, keys: [{ key: 'configured', secret: 's' }] }),
@@ -101,6 +104,22 @@ describe.each(['apps', 'instances'] as const)('managing %s', (kind) => {
     await all[kind].delete(id).catch(() => undefined);
     expect(all.changes()).toBe(3);
     await expect(all[kind].get(id)).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('keeps settings of a later version in the store, whatever else is changed', async () => {
+    await using all = await open();
+    const id = await all[kind].create({ settings: {} });
+    const settings = { limits: { rooms: 3 }, rooms: ['a'] };
+    await all.sql(kind, settings);
+    const change = { name: 'changed', settings: { webhooks: [] } };
+    await all[kind].update(readInstanceId(id), change);
+    expect(await all[kind].stored(readInstanceId(id))).toMatchObject({
+      name: 'changed',
+      settings: { ...settings, webhooks: [] },
+    });
+    const { tenant } = await all[kind].get(readInstanceId(id));
+    expect(tenant).toMatchObject({ name: 'changed' });
+    expect(tenant).not.toHaveProperty('rooms');
   });
 });
 

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import type { App } from '../channels/app.ts';
 import type { WebhookEvent } from '../channels/lifecycle/webhook-event.ts';
-import { formatProblem, problemsOf, wording } from '../config/file/problems.ts';
 import type { Config, InstanceSettings } from '../config/schema.ts';
 import { appSettings } from '../config/settings/channels-settings.ts';
 import { instanceSettings } from '../config/settings/push-settings.ts';
 import type { BeamsEventType } from '../push/model/instance.ts';
 import type { StoredApp } from '../stores/tenants/app-store.ts';
 import type { StoredInstance } from '../stores/tenants/instance-store.ts';
+import { readStored } from './stored-settings.ts';
 
 /** A tenant as stored. `settings` contains only what differs from the defaults. */
 export interface StoredTenant {
@@ -69,6 +69,15 @@ export const instanceKind: TenantKind<StoredInstance, InstanceSettings> = {
 export interface CompletedTenants<Settings> {
   readonly served: readonly Settings[];
   readonly notServed: readonly { readonly id: string; readonly why: string }[];
+  /** Tenants with settings that this version does not know. They are served without these. */
+  readonly unknown: readonly UnknownSettings[];
+}
+
+/** Settings of a tenant that a later version has stored. */
+export interface UnknownSettings {
+  readonly id: string;
+  /** For example `limits.rooms`. */
+  readonly settings: readonly string[];
 }
 
 /** All tenants of one kind, before the stored ones are completed. */
@@ -85,19 +94,20 @@ export function completeTenants<Stored extends StoredTenant, Settings extends { 
   const taken = new Set(configured.flatMap(kind.identifiers));
   const served: Settings[] = [];
   const notServed: { id: string; why: string }[] = [];
+  const unknown: UnknownSettings[] = [];
   for (const tenant of stored) {
     const { id, settings, ...own } = tenant;
     if (kind.identifiers(tenant).some((identifier) => taken.has(identifier))) {
       notServed.push({ id, why: kind.isConfigured });
       continue;
     }
-    const read = kind.schema.safeParse({ ...settings, id, ...own }, { error: wording });
-    if (read.success) {
-      served.push(read.data);
-    } else {
-      const why = Array.from(problemsOf(kind.schema, read.error), formatProblem).join('; ');
-      notServed.push({ id, why });
+    const read = readStored(kind.schema, { ...settings, id, ...own });
+    if ('why' in read) {
+      notServed.push({ id, why: read.why });
+      continue;
     }
+    served.push(read.settings);
+    if (read.unknown.length > 0) unknown.push({ id, settings: read.unknown });
   }
-  return { served, notServed };
+  return { served, notServed, unknown };
 }

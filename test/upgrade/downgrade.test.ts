@@ -4,6 +4,10 @@ import { SQL } from 'bun';
 import packageJson from '../../package.json';
 import { openDatabase } from '../../src/stores/database/database.ts';
 import { migrations } from '../../src/stores/database/migrations.ts';
+import { admin, makeApp } from '../../testing/clients/admin-api.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { startFanfare } from '../../testing/servers/fanfare.ts';
+import { TestApp } from '../../testing/servers/test-app.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from '../cli/run-fanfare.ts';
 
 it('a server refuses the store of a later release in one line, as docs/operate/upgrade.md shows, and changes nothing', async () => {
@@ -34,3 +38,24 @@ it('a server refuses the store of a later release in one line, as docs/operate/u
     );
   expect(inExample.trim()).toBe(shown.replaceAll('\n', ' '));
 });
+
+it('an app with settings of a later version is served without them, and keeps them in the store', async () => {
+  await using server = await startFanfare({ onlyOne: 'sqlite-file' });
+  const made = await makeApp(server, { clientEvents: true });
+  await using sql = new SQL(`sqlite:${join(server.directory, 'fanfare.db')}`);
+  const later = JSON.stringify({ clientEvents: true, limits: { rooms: 3 }, rooms: true });
+  await sql`UPDATE apps SET settings = ${later} WHERE id = ${made.id}`;
+  await sql`UPDATE revisions SET revision = revision + 1 WHERE what = 'apps'`;
+  await eventually(
+    async () => (await admin(server, 'GET', '/conditions')).text,
+    (text) => text.includes('does not apply them: limits.rooms, rooms.'),
+  );
+  await using client = await new TestApp(server, made).connect();
+  await client.subscribe('news');
+  const changed = await admin(server, 'PATCH', `/apps/${made.id}`, { body: { name: 'renamed' } });
+  expect(changed.status).toBe(200);
+  const [row] = await sql`SELECT name, settings FROM apps WHERE id = ${made.id}`;
+  expect(row).toEqual({ name: 'renamed', settings: later });
+  const unknown = await admin(server, 'PATCH', `/apps/${made.id}`, { body: { rooms: false } });
+  expect([unknown.status, unknown.text]).toEqual([400, expect.stringContaining('rooms')]);
+}, 60_000);

@@ -31,6 +31,17 @@ export const machineRules: readonly ConditionRule[] = [
     },
   },
   {
+    id: 'unknown-settings',
+    check: ({ unknownSettings }) =>
+      unknownSettings.map(({ noun, id, settings }) => ({
+        key: `${noun} ${id}`,
+        level: 'warn',
+        text: `This version does not know settings of ${noun} ${id}, and does not apply them: ${settings.join(', ')}.`,
+        advice:
+          'A later version has stored them. Run that version on all servers. The settings stay in the store.',
+      })),
+  },
+  {
     id: 'disk',
     check: ({ disk }) => {
       if (disk === undefined) return [];

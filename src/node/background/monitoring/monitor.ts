@@ -17,7 +17,7 @@ import { countOpenFiles, readOpenFiles } from '../../open-files.ts';
 import { Conditions } from './conditions.ts';
 import { FiguresRing } from './figures-ring.ts';
 import type { BackgroundMetrics } from './metrics.ts';
-import type { DiskSpace, OpenFileCount, UsedQuota } from './rule.ts';
+import type { DiskSpace, OpenFileCount, UnknownOfTenant, UsedQuota } from './rule.ts';
 import { type Sample, Samples, total } from './samples.ts';
 import { spareConnections } from './spare-connections.ts';
 
@@ -177,6 +177,7 @@ export class Monitor implements Disposable {
       endpoints: webhooks.endpoints(),
       circuits: this.circuits(),
       quotas: this.usedQuotas(),
+      unknownSettings: this.unknownSettings(),
       files: this.files(),
       disk: this.disk(),
       certificateEndsAtMs: this.certificateEndsAtMs,
@@ -192,6 +193,14 @@ export class Monitor implements Disposable {
   }
 
   /** The last value that was read: the store may be unavailable just when conditions are requested. */
+  private unknownSettings(): readonly UnknownOfTenant[] {
+    const { apps, instances } = this.options;
+    return [
+      ...apps.unknownSettings.map((one) => ({ noun: 'app' as const, ...one })),
+      ...instances.unknownSettings.map((one) => ({ noun: 'instance' as const, ...one })),
+    ];
+  }
+
   private usedQuotas(): readonly UsedQuota[] {
     const atMs = monotonicTimers.now();
     if (!this.isReadingQuotas && atMs >= this.readQuotasAtMs) {

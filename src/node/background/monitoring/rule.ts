@@ -16,6 +16,7 @@ export interface Situation {
   readonly endpoints: ReturnType<Webhooks['endpoints']>;
   readonly circuits: readonly PausedGateway[];
   readonly quotas: readonly UsedQuota[];
+  readonly unknownSettings: readonly UnknownOfTenant[];
   /** `undefined` if the system does not report it. */
   readonly files: OpenFileCount | undefined;
   /** `undefined` if the store is not a local file. */
@@ -27,6 +28,13 @@ export interface Situation {
 export interface PausedGateway
   extends Pick<OpenCircuit, 'platform' | 'why' | 'words' | 'sinceMs' | 'isUnproven'> {
   readonly instanceId: string;
+}
+
+/** Settings of an app or instance that a later version has stored. */
+export interface UnknownOfTenant {
+  readonly noun: 'app' | 'instance';
+  readonly id: string;
+  readonly settings: readonly string[];
 }
 
 export interface UsedQuota {
