@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { messageOf } from '../src/runtime/error-code.ts';
 import { type AppAddress, benchApp } from './bench-app.ts';
 
 const usage = `npm run bench -- [SCENARIO ...] [options]     Channels beside bench/floor.ts, the least program that could work
@@ -64,7 +65,7 @@ export const parseOptions: typeof parseArgs = (config) => {
   try {
     return parseArgs(config);
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    throw new UsageError(messageOf(error));
   }
 };
 

@@ -313,6 +313,40 @@ describe('the pure folders', () => {
   });
 });
 
+describe('chance', () => {
+  const CHANCE =
+    /\bMath\.random\b|\bgetRandomValues\b|\brandom(?:UUID|UUIDv7|Bytes|Int|FillSync|Fill)\b/;
+
+  it('is handed to the pure folders, which take it themselves only for what no two servers may both have', () => {
+    const takers = product
+      .filter((file) => isPure(file) && CHANCE.test(file.text))
+      .map(({ path }) => path);
+    expect(takers.toSorted()).toEqual([
+      // Ids, and the seed of a hash (socket-marks) which no client may guess. No test needs certain ones.
+      'channels/history/event-id.ts',
+      'channels/socket-id.ts',
+      'push/model/device-id.ts',
+      'push/model/publish-id.ts',
+      'runtime/shared-memory/socket-marks.ts',
+      'runtime/sortable-ids.ts',
+    ]);
+  });
+});
+
+describe('the text of an error', () => {
+  // By hand: the message or the stack if it is an error, or else its text.
+  const BY_HAND =
+    /\binstanceof Error\s*\?[^;?]{0,80}\.(?:message|stack)\b[^;]{0,40}\bString\(|\bString\(error\)|\.stack \?\?/;
+
+  it('is taken by messageOf and stackOf alone', () => {
+    const takers = product
+      .filter(({ folder, text }) => folder !== 'dashboard' && BY_HAND.test(text))
+      .map(({ path }) => path);
+    // The dashboard imports nothing of the server.
+    expect(takers).toEqual(['runtime/error-code.ts']);
+  });
+});
+
 describe('a timer', () => {
   // Not `setImmediate`, which only lets others have their turn, and not the `setTimeout` of a socket.
   const SETS = /(?<!\bsocket\.)\bset(?:Timeout|Interval)\b|\bBun\.sleep\(/;

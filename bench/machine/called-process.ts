@@ -1,3 +1,5 @@
+import { messageOf } from '../../src/runtime/error-code.ts';
+
 /** The calls of a process by name, with their results. */
 type Calls = Record<string, { ask: unknown; answer: unknown }>;
 
@@ -56,7 +58,7 @@ export function answerCalls<Asked extends Calls>(
   process.on('message', (call: Call<Asked>) => {
     answer(call).then(
       (value) => reply({ answer: value }),
-      (error) => reply({ fault: error instanceof Error ? error.message : String(error) }),
+      (error) => reply({ fault: messageOf(error) }),
     );
   });
   process.on('disconnect', () => process.exit(0));

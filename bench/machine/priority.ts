@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { messageOf } from '../../src/runtime/error-code.ts';
 
 /** The autogroup of a process: its session, and the nice value of that session, from -20 (highest priority) to 19. */
 const AUTOGROUP = '/proc/self/autogroup';
@@ -23,7 +24,7 @@ export function goFirst(): string {
     process.once('exit', () => writeFileSync(AUTOGROUP, String(before)));
     return 'before all other sessions';
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return `no priority: others may disturb it (${why})`;
   }
 }

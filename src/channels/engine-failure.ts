@@ -1,3 +1,4 @@
+import { messageOf, stackOf } from '../runtime/error-code.ts';
 import type { Fields, RateLimitedLog, Whose } from '../runtime/logging/rate-limited-log.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 
@@ -43,7 +44,7 @@ export function logFailure(
 ): void {
   const cause = error instanceof EngineFailure ? error.cause : undefined;
   if (cause instanceof EngineUnavailable) {
-    const why = cause.cause instanceof Error ? cause.cause.message : cause.message;
+    const why = messageOf(cause.cause ?? cause);
     return log.warn('Requests are refused, because the engine cannot be asked', {}, { why });
   }
   log.error(message, whose, { ...fields, error: describeFailure(error) });
@@ -54,7 +55,6 @@ export function logFailure(
  * come early.
  */
 function describeFailure(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error.cause === undefined) return error.stack ?? error.message;
+  if (!(error instanceof Error) || error.cause === undefined) return stackOf(error);
   return `${error.message}, caused by ${describeFailure(error.cause)}`;
 }

@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { failedOf } from './api/client.ts';
 import { askSession, session } from './api/session.ts';
 import type { App } from './app.tsx';
 import { FrontPage, LogInPage } from './shell/log-in.tsx';
@@ -26,7 +27,7 @@ const place = document.getElementById('dashboard');
 applyTheme();
 const failed = await askSession().then(
   () => undefined,
-  (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  (error: unknown) => failedOf(error).message,
 );
 const page =
   failed === undefined ? (

@@ -17,6 +17,11 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** Where anything was thrown, for the log: its stack, which begins with its message. */
+export function stackOf(error: unknown): string {
+  return (error instanceof Error ? error.stack : undefined) ?? messageOf(error);
+}
+
 /** Why a file cannot be read. Completes "FILE …". */
 export function fileFault(error: unknown): string {
   const code = errorCode(error);
@@ -30,6 +35,6 @@ export function fileFault(error: unknown): string {
     case 'ERR_ENCODING_INVALID_ENCODED_DATA':
       return 'is not UTF-8 text';
     default:
-      return `cannot be read (${String(code ?? error)})`;
+      return `cannot be read (${String(code ?? messageOf(error))})`;
   }
 }

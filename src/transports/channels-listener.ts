@@ -2,6 +2,7 @@ import type { Server } from 'bun';
 import type { Hub } from '../channels/hub.ts';
 import { after, type MaybePromise } from '../channels/maybe-promise.ts';
 import { type Certificate, CIPHER_SUITES } from '../runtime/certificate.ts';
+import { stackOf } from '../runtime/error-code.ts';
 import { socketPath } from '../runtime/listen-host.ts';
 import type { ChannelsApi } from './channels-api/api.ts';
 import { type ApiStatus, refuseRequest, statuses } from './channels-api/problems.ts';
@@ -134,11 +135,7 @@ export function listenForChannels({
       return request.method === 'HEAD' ? after(answer, withDate) : answer;
     },
     error(error) {
-      hub.rateLimitedLog.error(
-        'A request failed inside the server',
-        {},
-        { error: error.stack ?? error.message },
-      );
+      hub.rateLimitedLog.error('A request failed inside the server', {}, { error: stackOf(error) });
       meter.count('requests', 1, `${statuses.internal.status}`);
       return refuseRequest('internal', 'Internal server error');
     },

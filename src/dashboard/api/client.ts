@@ -26,6 +26,12 @@ export class Failed extends Error {
   }
 }
 
+/** A refusal, or what the browser threw as one. */
+export function failedOf(error: unknown): Failed {
+  if (error instanceof Failed) return error;
+  return new Failed(0, error instanceof Error ? error.message : String(error));
+}
+
 /** Whether the server requires a log-in. Calls wait until then. */
 export const needsLogin = signal(false);
 

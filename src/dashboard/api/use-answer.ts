@@ -1,5 +1,12 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { type Answer, call, Failed, type Given, type OperationName } from './client.ts';
+import {
+  type Answer,
+  call,
+  type Failed,
+  failedOf,
+  type Given,
+  type OperationName,
+} from './client.ts';
 
 /** An answer of the server as a page shows it. The newest answer stays if a later request fails. */
 export interface Asked<Value> {
@@ -38,7 +45,7 @@ export function useAnswer<Name extends OperationName>(
         setState({ of: asked, value, failed: undefined, atMs: Date.now() });
       } catch (error) {
         if (stopping.signal.aborted) return;
-        const failed = error instanceof Failed ? error : new Failed(0, String(error));
+        const failed = failedOf(error);
         setState((before) => ({ ...before, of: asked, failed }));
       }
       if (everyMs !== undefined) timer = setTimeout(again, everyMs);

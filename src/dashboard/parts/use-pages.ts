@@ -1,5 +1,12 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { type Answer, call, Failed, type Given, type OperationName } from '../api/client.ts';
+import {
+  type Answer,
+  call,
+  type Failed,
+  failedOf,
+  type Given,
+  type OperationName,
+} from '../api/client.ts';
 
 /** A list that is read page by page. */
 export interface Paged<Item> {
@@ -42,7 +49,7 @@ export function usePages<Item>(
       setState({ items: all, next: all.length < KEPT_MAX ? next : null, failed: undefined });
     } catch (error) {
       if (mine !== question.current) return;
-      const failed = error instanceof Failed ? error : new Failed(0, String(error));
+      const failed = failedOf(error);
       setState((known) => ({ ...known, failed }));
     }
     setAsking(false);

@@ -1,3 +1,4 @@
+import { stackOf } from '../../runtime/error-code.ts';
 import { isStoreFault, plainFault, StoreUnavailable } from '../../stores/database/faults.ts';
 import type { FromBackground, ToBackground } from '../link/messages.ts';
 import { StartFailed, type StartFault } from '../start-failed.ts';
@@ -49,6 +50,6 @@ function faultOf(error: unknown): StartFault {
   }
   return {
     exitCode: 1,
-    message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    message: stackOf(error),
   };
 }

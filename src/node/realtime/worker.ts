@@ -1,4 +1,5 @@
 import { openLog } from '../../observability/open-log.ts';
+import { stackOf } from '../../runtime/error-code.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
 import { LineRelay } from '../link/line-relay.ts';
 import { LoopLinks } from '../link/loop-links.ts';
@@ -121,6 +122,6 @@ function openLoop(start: RealtimeStart): OpenLoop {
 
 function faultOf(error: unknown) {
   if (error instanceof StartFailed) return { exitCode: error.exitCode, message: error.message };
-  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const message = stackOf(error);
   return { exitCode: 1, message } as const;
 }

@@ -1,4 +1,5 @@
 import { type ReservedSQL, SQL } from 'bun';
+import { messageOf } from '../../runtime/error-code.ts';
 import { withTimeout } from '../../runtime/system-timers.ts';
 import { StoreSilent, sqlState } from './faults.ts';
 
@@ -34,7 +35,7 @@ const REFUSES_SETTINGS = ['08P01', '0A000', '42704'];
 
 /** Whether an error means that settings may not be sent when a connection is opened. */
 export function refusesSettings(error: unknown): boolean {
-  return REFUSES_SETTINGS.includes(sqlState(error)) && /parameter|option/i.test(String(error));
+  return REFUSES_SETTINGS.includes(sqlState(error)) && /parameter|option/i.test(messageOf(error));
 }
 
 interface Facts {

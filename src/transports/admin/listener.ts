@@ -1,3 +1,4 @@
+import { stackOf } from '../../runtime/error-code.ts';
 import { LogThrottle } from '../../runtime/logging/log-throttle.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -168,7 +169,7 @@ class RequestHandler {
     try {
       return await this.answerOne(request, sender);
     } catch (error) {
-      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const text = stackOf(error);
       this.options.log.error('An admin request failed', { error: text });
       return refuse(500, 'Internal server error; see the log');
     } finally {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { PublishPreview } from '../../api/answers.ts';
-import { call, Failed } from '../../api/client.ts';
+import { call, type Failed, failedOf } from '../../api/client.ts';
 import { asCurl, asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
 import { count, counted } from '../../parts/formats.ts';
@@ -75,7 +75,7 @@ function usePreview(instance: string, body: object) {
         setState({ of: text, preview });
       } catch (error) {
         if (stopping.signal.aborted) return;
-        setState({ of: text, failed: error instanceof Failed ? error : new Failed(0, `${error}`) });
+        setState({ of: text, failed: failedOf(error) });
       }
     }, TYPING_MS);
     return () => {

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call, Failed } from '../../api/client.ts';
+import { call, failedOf } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import {
   type BrowserDevice,
@@ -110,5 +110,5 @@ function useThisBrowser(instance: string) {
 
 /** The browser may refuse an action, too. */
 function refused(error: unknown): never {
-  throw new Failed(0, error instanceof Error ? error.message : String(error));
+  throw failedOf(error);
 }

@@ -129,7 +129,7 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
   if (error instanceof Unanswered) return new OperationRefused(error.code, error.message);
   if (!isStoreFault(error)) throw error;
   const why = plainFault(error);
-  const exactly = error instanceof Error ? error.message : undefined;
+  const exactly = messageOf(error);
   log.warn('Admin request could not use the store', { why, exactly });
   return new OperationRefused('unavailable', `The store cannot be used now: ${why}`);
 }

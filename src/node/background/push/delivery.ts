@@ -10,6 +10,7 @@ import type {
   PublishEvents,
 } from '../../../push/delivering/ports.ts';
 import type { PushTap, PushTaps } from '../../../push/watching/push-tap.ts';
+import { stackOf } from '../../../runtime/error-code.ts';
 import type { RateLimitedLog } from '../../../runtime/logging/rate-limited-log.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { systemTimers } from '../../../runtime/system-timers.ts';
@@ -173,7 +174,7 @@ function noticesOf(
       tapOf(publish)?.record({ kind: 'publish-refused', ...fields });
     },
     fault(error) {
-      const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const stack = stackOf(error);
       log.error('Fault in push delivery', { error: stack });
     },
   };

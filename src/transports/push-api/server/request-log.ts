@@ -1,4 +1,5 @@
 import type { PushRefusal } from '../../../push/refusal.ts';
+import { stackOf } from '../../../runtime/error-code.ts';
 import { LogThrottle, type Throttled } from '../../../runtime/logging/log-throttle.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import type { Rate } from '../../../runtime/rates/token-bucket.ts';
@@ -58,7 +59,7 @@ export class RequestLog {
     this.log.error('Push request failed: internal error', {
       method,
       path: pathForLog(path),
-      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      error: stackOf(error),
     });
   }
 
