@@ -11,6 +11,7 @@ const ROOT = join(import.meta.dir, '..');
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   runtime: [],
   doctor: ['runtime'],
+  verify: ['doctor/client', 'runtime'],
   // Runs in browsers, and talks to the admin API.
   dashboard: [],
   config: ['runtime'],
@@ -71,6 +72,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'runtime',
     'stores',
     'tenants',
+    'verify',
     'webhooks/outbox.ts',
   ],
   // src itself holds the entries alone.
@@ -122,7 +124,7 @@ const IMPURE_NAMES = [
 ];
 
 /** What runs as a command of its own. */
-const COMMANDS = ['cli', 'doctor', 'fake-gateways'];
+const COMMANDS = ['cli', 'doctor', 'fake-gateways', 'verify'];
 
 /** Asynchronous use of files, and names that are looked up by the system. */
 const POOL_USES = [
@@ -408,6 +410,26 @@ describe('a metric', () => {
   it('is counted through properties: of methods, the compiler accepts labels that are not printed', () => {
     const methods = product.filter(({ text }) => /^\s+count\??\(\s*\w+:\s*['"|]/m.test(text));
     expect(methods.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('a server', () => {
+  it('loads nothing of what only other commands need: they import it when they run', () => {
+    const transpiler = new Transpiler({ loader: 'ts' });
+    const byPath = new Map(product.map((file) => [file.path, file]));
+    const loaded = new Set<string>();
+    const load = (path: string) => {
+      const file = byPath.get(path);
+      if (file === undefined || loaded.has(path)) return;
+      loaded.add(path);
+      for (const { kind, path: name } of transpiler.scanImports(file.source)) {
+        if (kind === 'import-statement') load(normalize(join(dirname(path), name)));
+      }
+    };
+    for (const entry of ['main.ts', 'cli/run.ts', 'cli/serving/serve.ts']) load(entry);
+    expect(loaded.has('cli/commands.ts')).toBe(true);
+    const unneeded = /^(?:verify|doctor\/(?:client|checks|explain))\//;
+    expect([...loaded].filter((path) => unneeded.test(path))).toEqual([]);
   });
 });
 

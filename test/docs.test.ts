@@ -5,6 +5,7 @@ import { Glob } from 'bun';
 import packageJson from '../package.json';
 import { pages } from '../scripts/pages.ts';
 import { printSdkResults, readSdkResults } from '../scripts/tested-with-page.ts';
+import { ruleNames } from '../src/verify/check/verdict.ts';
 
 const ROOT = join(import.meta.dir, '..');
 
@@ -37,6 +38,13 @@ describe('the documentation', () => {
       '| Cobol 85 | `pusher` 1.2, 2.0 | 2 of 2 each | trigger; users | 2026-11-28 |\n' +
         '| Cobol 85 | `pusher` 3.1 | 1 of 2 | trigger; **failed: users** | 2026-11-28 |\n',
     );
+  });
+
+  it('names in guarantees exactly the promises that `fanfare verify` checks', async () => {
+    const text = await Bun.file(join(ROOT, 'docs/use/guarantees.md')).text();
+    const promises = /## The promises\n([^#]*)/.exec(text)?.[1] ?? '';
+    const names = Array.from(promises.matchAll(/^\| `(\w+)` \|/gm), ([, name]) => name);
+    expect(names).toEqual([...ruleNames]);
   });
 
   it('has a line for every runtime dependency', async () => {

@@ -45,6 +45,8 @@ import {
   VAPID_SUBJECT_OPTION,
 } from './tenants/instances.ts';
 import { tenantCommand } from './tenants/tenant-command.ts';
+import { verify } from './verify/verify.ts';
+import { VERIFY_OPTIONS } from './verify/verify-options.ts';
 import {
   listWebhooks,
   replayWebhook,
@@ -346,6 +348,14 @@ export const commands: readonly Command[] = [
       'fanfare doctor --url https://realtime.example.com --key KEY --secret-file FILE --app-id ID',
     options: DOCTOR_OPTIONS,
     run: doctor,
+  },
+  {
+    name: 'verify',
+    help: 'Check from this machine what a Pusher-compatible server promises: send events to own clients, cut their connections, and compare what each received. Also checks such a recording.',
+    example:
+      'fanfare verify --url https://realtime.example.com --key KEY --secret-file FILE --app-id ID',
+    options: VERIFY_OPTIONS,
+    run: verify,
   },
   {
     name: 'fake-gateways',

@@ -248,7 +248,8 @@ function readHeaders(text: string): Readonly<Record<string, string>> {
   );
 }
 
-function required(given: Arguments, name: string): string {
+/** The value of an option. Throws `UsageError` if there is none. */
+export function required(given: Arguments, name: string): string {
   const value = given.value(name);
   if (value === undefined || value === '') throw new UsageError(`--${name} is missing`);
   return value;
@@ -270,13 +271,15 @@ function secondsOf(given: Arguments, { option, fallback }: SecondsOption): numbe
   return Number(text);
 }
 
-function timeoutOf(given: Arguments): number {
+/** The value of `--timeout`. Throws `UsageError`. */
+export function timeoutOf(given: Arguments): number {
   const seconds = secondsOf(given, { option: 'timeout', fallback: TIMEOUT_SECONDS });
   if (seconds === 0) throw new UsageError('--timeout must be more than 0');
   return seconds;
 }
 
-function readCertificate(file: string): string {
+/** Reads the file of `--ca`. Throws `UsageError`. */
+export function readCertificate(file: string): string {
   let bytes: Buffer;
   try {
     bytes = readFileSync(file);

@@ -7,6 +7,8 @@ export interface Option {
   readonly name: string;
   /** The placeholder of its value in the help. A switch has none. */
   readonly value?: string;
+  /** Whether it may be given several times. */
+  readonly several?: true;
   readonly help: string;
 }
 
@@ -15,6 +17,8 @@ export interface Arguments {
   readonly operands: readonly string[];
   /** The value of an option, if it was given. */
   value(name: string): string | undefined;
+  /** The values of an option that may be given several times. */
+  values(name: string): readonly string[];
   /** Whether a switch was given. */
   has(name: string): boolean;
 }
@@ -46,9 +50,12 @@ export function readArguments(argv: readonly string[], options: readonly Option[
       args: [...argv],
       allowPositionals: true,
       options: Object.fromEntries(
-        options.map(({ name, value }) => [
+        options.map(({ name, value, several = false }) => [
           name,
-          { type: value === undefined ? ('boolean' as const) : ('string' as const) },
+          {
+            type: value === undefined ? ('boolean' as const) : ('string' as const),
+            multiple: several,
+          },
         ]),
       ),
     });
@@ -57,6 +64,10 @@ export function readArguments(argv: readonly string[], options: readonly Option[
       value: (name) => {
         const value = values[name];
         return typeof value === 'string' ? value : undefined;
+      },
+      values: (name) => {
+        const given = values[name];
+        return Array.isArray(given) ? given.filter((value) => typeof value === 'string') : [];
       },
       has: (name) => values[name] === true,
     };

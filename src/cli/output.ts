@@ -31,6 +31,7 @@ export const exitCodes = {
   0: 'done, or stopped by a signal',
   1: 'failed',
   2: 'the arguments or the configuration are wrong',
+  3: '`verify` only: the server cannot be reached, or refuses',
 } as const;
 
 export type ExitCode = keyof typeof exitCodes;

@@ -41,7 +41,8 @@ export async function shakeHands(
   const opened = await Link.open(to, 'all', timeoutMs);
   if (!opened.ok) return { finding: explainSilence(unopened(opened), endpoint, timeoutMs) };
   const { link } = opened;
-  const { result, expectedAccept } = await askForWebSocket(link, endpoint, key, timeoutMs);
+  const target = clientPath(endpoint.prefix, key);
+  const { result, expectedAccept } = await askForWebSocket(link, endpoint, target, timeoutMs);
   if (result.kind === 'answer' && result.status === 101 && isAccepted(result, expectedAccept)) {
     const by = answererOf(result.headers);
     return {

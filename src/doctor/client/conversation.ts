@@ -1,12 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ServerAddress } from '../target.ts';
-import {
-  clientPath,
-  isPing,
-  pong,
-  readServerMessage,
-  type ServerMessage,
-} from './client-messages.ts';
+import { isPing, pong, readServerMessage, type ServerMessage } from './client-messages.ts';
 import { exchange, type HttpAnswer, type HttpResult } from './http-exchange.ts';
 import { type Ending, Inbox, NO_CLOSE_FRAME, type Received } from './inbox.ts';
 import type { Link } from './link.ts';
@@ -15,11 +9,11 @@ import { clientFrame, opcodes, readFrame } from './websocket-frames.ts';
 /** The number that every WebSocket server mixes into its answer. Source: RFC 6455, §1.3. */
 const HANDSHAKE_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
-/** Requests a WebSocket, and returns the answer. */
+/** Requests a WebSocket at a path, and returns the answer. */
 export async function askForWebSocket(
   link: Link,
-  { host, prefix }: ServerAddress,
-  key: string,
+  { host }: ServerAddress,
+  target: string,
   timeoutMs: number,
 ): Promise<{ readonly result: HttpResult; readonly expectedAccept: string }> {
   const nonce = randomBytes(16).toString('base64');
@@ -27,7 +21,7 @@ export async function askForWebSocket(
     link,
     {
       method: 'GET',
-      target: clientPath(prefix, key),
+      target,
       host,
       headers: {
         Upgrade: 'websocket',
@@ -48,15 +42,23 @@ export function isAccepted(answer: HttpAnswer, expectedAccept: string): boolean 
   return answer.headers.get('sec-websocket-accept') === expectedAccept;
 }
 
+/** Gets what a server sends at once, in place of the inbox, which forgets the oldest messages. */
+export interface Listener {
+  hear(message: ServerMessage): void;
+  end(ending: Ending): void;
+}
+
 /** One open WebSocket. Answers the server's pings of both kinds, as every client does. */
 export class Conversation implements Disposable {
   private readonly inbox = new Inbox();
   private pongs = 0;
   private readonly link: Link;
+  private readonly listener: Listener | undefined;
 
   /** Uses a link whose handshake was accepted. */
-  constructor(link: Link) {
+  constructor(link: Link, listener?: Listener) {
     this.link = link;
+    this.listener = listener;
     void this.listen();
   }
 
@@ -140,11 +142,13 @@ export class Conversation implements Disposable {
       this.inbox.bell.ring();
     }
     this.inbox.bell.ring();
+    this.listener?.end(this.ending ?? NO_CLOSE_FRAME);
   }
 
   private receive(text: string): void {
     const message = readServerMessage(text) ?? { event: '', data: text };
     if (isPing(message)) this.send(pong);
-    else this.inbox.add(message);
+    else if (this.listener === undefined) this.inbox.add(message);
+    else this.listener.hear(message);
   }
 }

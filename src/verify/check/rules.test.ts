@@ -1,0 +1,383 @@
+import { describe, expect, it } from 'bun:test';
+import type { Header, Line } from '../history/line.ts';
+import { check } from './check.ts';
+import { excuses } from './faults.ts';
+import { HEADER } from './histories.fixture.ts';
+import { ruleNames } from './verdict.ts';
+
+/** A small history. `after` lets time pass; everything else takes 10 ms. */
+class Story {
+  readonly lines: Line[] = [];
+  private readonly header: Header;
+  private t = 0;
+
+  constructor(header: Partial<Header> = {}) {
+    this.header = { ...HEADER, ...header };
+  }
+
+  say(op: Line['op'], fields: object = {}): this {
+    this.t += 10;
+    this.lines.push({ op, t: this.t, ...fields } as Line);
+    return this;
+  }
+
+  after(ms: number): this {
+    this.t += ms;
+    return this;
+  }
+
+  open(c: number, n = 1): this {
+    return this.say('open', { c, n, socket: `${c}.${n}` });
+  }
+
+  close(c: number, n = 1): this {
+    return this.say('close', { c, n, code: 1006 });
+  }
+
+  /** Subscribes, and is confirmed. */
+  enter(
+    c: number,
+    ch: string,
+    fields: { n?: number; asked?: object; confirmed?: object } = {},
+  ): this {
+    const { n = 1, asked = {}, confirmed = {} } = fields;
+    return this.say('subscribe', { c, n, ch, ...asked }).say('subscribed', {
+      c,
+      n,
+      ch,
+      ...confirmed,
+    });
+  }
+
+  send(e: string, ch = 'news', fields: object = {}): this {
+    return this.say('trigger', { e, ch: [ch], ...fields });
+  }
+
+  answer(e: string, status = 200, fields: object = {}): this {
+    return this.say('answer', { e, status, ...fields });
+  }
+
+  get(c: number, e: string, ch = 'news', fields: object = {}): this {
+    return this.say('event', { c, n: 1, ch, e, ...fields });
+  }
+
+  fault(what: string, fields: object = {}): this {
+    return this.say('fault', { what, ...fields });
+  }
+
+  /** What is not as promised: the names of the rules, those that are excused with `?`. */
+  get wrong(): readonly string[] {
+    const { rules } = check({ header: this.header, lines: this.lines });
+    return ruleNames.flatMap((name) => {
+      const { broken, excused } = rules[name];
+      return [...(broken > 0 ? [name] : []), ...(excused > 0 ? [`${name}?`] : [])];
+    });
+  }
+}
+
+/** As many clients in a channel. */
+function story(clients: number, ch = 'news', header: Partial<Header> = {}): Story {
+  const told = new Story(header);
+  for (let c = 1; c <= clients; c++) told.open(c).enter(c, ch);
+  return told;
+}
+
+describe('order', () => {
+  it('is one for all clients, over three of them too', () => {
+    const sent = () => story(3).send('a').send('b').send('c');
+    expect(sent().get(1, 'a').get(1, 'b').get(2, 'a').get(2, 'b').get(3, 'a').wrong).toEqual([]);
+    expect(sent().get(1, 'a').get(1, 'b').get(2, 'b').get(2, 'a').wrong).toEqual(['order']);
+    const circle = sent().get(1, 'a').get(1, 'b').get(2, 'b').get(2, 'c').get(3, 'c').get(3, 'a');
+    expect(circle.wrong).toContain('order');
+  });
+
+  it('is not promised between channels', () => {
+    const two = story(2).enter(1, 'other').enter(2, 'other').send('a').send('b', 'other');
+    expect(two.get(1, 'a').get(1, 'b', 'other').get(2, 'b', 'other').get(2, 'a').wrong).toEqual([]);
+  });
+
+  it('counts members who come among the events', () => {
+    const room = () => {
+      const ch = 'presence-room';
+      const told = new Story();
+      for (const [c, members] of [
+        [1, ['u1']],
+        [2, ['u1', 'u2']],
+      ] as const) {
+        told.open(c).enter(c, ch, { asked: { user: `u${c}` }, confirmed: { members } });
+      }
+      told.say('joined', { c: 1, n: 1, ch, user: 'u2' });
+      return told
+        .open(3)
+        .enter(3, ch, { asked: { user: 'u3' }, confirmed: { members: ['u1', 'u2', 'u3'] } });
+    };
+    const joined = (c: number) => ({ c, n: 1, ch: 'presence-room', user: 'u3' });
+    const events = (told: Story, c: number, first: 'a' | 'joined') => {
+      if (first === 'joined') told.say('joined', joined(c));
+      told.get(c, 'a', 'presence-room');
+      if (first === 'a') told.say('joined', joined(c));
+      return told.get(c, 'b', 'presence-room');
+    };
+    const sent = () => room().send('a', 'presence-room').send('b', 'presence-room');
+    expect(events(events(sent(), 1, 'a'), 2, 'a').wrong).toEqual([]);
+    expect(events(events(sent(), 1, 'a'), 2, 'joined').wrong).toEqual(['order']);
+  });
+});
+
+describe('after', () => {
+  it('orders an event behind those that were answered before it was sent', () => {
+    const late = () => story(1).send('a').answer('a').send('b').answer('b').get(1, 'b').get(1, 'a');
+    expect(late().wrong).toEqual(['after']);
+    const atOnce = story(1).send('a').send('b').answer('a').answer('b').get(1, 'b').get(1, 'a');
+    expect(atOnce.wrong).toEqual([]);
+  });
+
+  it('holds where no client has both', () => {
+    const sent = story(2).send('x').send('a').answer('a').send('b').answer('b').answer('x');
+    // b before x, and x before a: so b before a.
+    const cut = sent.get(1, 'x').get(1, 'a').close(1).get(2, 'b').get(2, 'x').close(2);
+    expect(cut.wrong).toContain('after');
+  });
+
+  it('orders the events of a batch', () => {
+    const batch = () => story(1).send('a', 'news', { batch: 1 }).send('b', 'news', { batch: 1 });
+    expect(batch().get(1, 'a').get(1, 'b').wrong).toEqual([]);
+    expect(batch().get(1, 'b').get(1, 'a').wrong).toEqual(['after']);
+  });
+});
+
+const PLACE = { asked: { after: '' }, confirmed: { resume: { ok: true, missed: 0, id: '0-a' } } };
+const resumed = (missed: number, ok = true) => ({
+  n: 2,
+  asked: { after: '1-a' },
+  confirmed: { resume: { ok, missed, id: '9-z' } },
+});
+
+/** A client that resumes has one event, and is cut. */
+const cutOnce = () =>
+  new Story()
+    .open(1)
+    .enter(1, 'kept', PLACE)
+    .send('a', 'kept')
+    .answer('a', 200, { ids: { kept: '1-a' } })
+    .get(1, 'a', 'kept', { id: '1-a' })
+    .close(1);
+
+describe('once', () => {
+  it('holds for a connection, and for all connections of a client that resumes', () => {
+    expect(story(1).send('a').get(1, 'a').get(1, 'a').wrong).toEqual(['once']);
+    const again = cutOnce()
+      .open(1, 2)
+      .enter(1, 'kept', resumed(1))
+      .get(1, 'a', 'kept', { n: 2, id: '1-a' });
+    expect(again.wrong).toEqual(['once']);
+    const gap = cutOnce().open(1, 2).enter(1, 'kept', resumed(0, false));
+    expect(gap.wrong).toEqual([]);
+  });
+
+  it('takes events with one idempotency key as one', () => {
+    const key = { key: 'order-7' };
+    const twice = story(1)
+      .send('a', 'news', key)
+      .answer('a', 503)
+      .send('b', 'news', key)
+      .answer('b');
+    expect(twice.get(1, 'a').wrong).toEqual([]);
+    expect(twice.get(1, 'b').wrong).toEqual(['once']);
+  });
+});
+
+describe('known', () => {
+  const old = (header: Partial<Header>, ch: string) =>
+    new Story(header).open(1).send('a', ch).answer('a').enter(1, ch).get(1, 'a', ch);
+
+  it('allows older events where the channel promises them', () => {
+    expect(old({}, 'news').wrong).toEqual(['known']);
+    expect(old({}, 'cache-news').wrong).toEqual([]);
+    expect(old({ rules: { kept: [], replay: ['ne*'] } }, 'news').wrong).toEqual([]);
+  });
+
+  it('knows a refusal that is answered later', () => {
+    expect(story(1).send('a').get(1, 'a').answer('a', 413).wrong).toEqual(['known']);
+    expect(story(1).send('a').get(1, 'a').answer('a', 503).wrong).toEqual([]);
+  });
+
+  it('excludes a client after its reconnect too, if it had the socket at the answer', () => {
+    const excluded = (isAnswered: boolean) => {
+      const told = new Story().open(1).enter(1, 'kept', PLACE);
+      told.send('a', 'kept').answer('a', 200, { ids: { kept: '1-a' } });
+      told.get(1, 'a', 'kept', { id: '1-a' }).send('b', 'kept', { except: '1.1' });
+      if (isAnswered) told.answer('b');
+      told.close(1).open(1, 2).enter(1, 'kept', resumed(1));
+      if (!isAnswered) told.answer('b');
+      return told.get(1, 'b', 'kept', { n: 2, id: '2-b' }).wrong;
+    };
+    expect([excluded(true), excluded(false)]).toEqual([['known'], []]);
+  });
+});
+
+describe('arrives', () => {
+  const missing = (told: Story) => told.after(6000).say('calm').wrong;
+
+  it('holds for whoever was subscribed when an event was sent, and stays', () => {
+    const sent = () => story(2).send('a').answer('a').get(1, 'a');
+    expect(missing(sent())).toEqual(['arrives']);
+    expect(missing(sent().close(2))).toEqual([]);
+    expect(missing(story(1).send('a').answer('a', 503))).toEqual([]);
+    expect(missing(story(1).send('a', 'news', { except: '1.1' }).answer('a'))).toEqual([]);
+    expect(missing(new Story().open(1).send('a').answer('a').enter(1, 'news'))).toEqual([]);
+  });
+
+  it('needs no time to pass where a later event has come', () => {
+    const passed = story(1).send('a').answer('a').send('b').answer('b').get(1, 'b').close(1);
+    expect(passed.wrong).toEqual(['arrives']);
+    const between = story(2).send('a').send('b').send('c').get(1, 'a').get(1, 'b').get(1, 'c');
+    expect(between.get(2, 'a').get(2, 'c').close(2).wrong).toEqual(['arrives']);
+  });
+
+  it('has 5 s, and longer while a fault lasts', () => {
+    const late = (told: Story) => told.send('a').answer('a').after(20_000).get(1, 'a').wrong;
+    expect(late(story(1))).toEqual(['arrives']);
+    expect(late(story(1).fault('pause', { until: 18_000 }))).toEqual([]);
+    expect(late(story(1).fault('pause', { until: 12_000 }))).toEqual(['arrives']);
+  });
+
+  it('is excused where Redis has lost its last second, and for no other reason', () => {
+    const lost = (ms: number) => story(1).send('a').answer('a').after(ms).fault('redis-lost');
+    expect(missing(lost(900).after(6000))).toEqual(['arrives?']);
+    expect(missing(lost(1100).after(6000))).toEqual(['arrives']);
+    expect(missing(story(1).send('a').answer('a').fault('kill').after(6000))).toEqual(['arrives']);
+  });
+});
+
+describe('resumes', () => {
+  const missed = () =>
+    cutOnce()
+      .send('b', 'kept')
+      .answer('b', 200, { ids: { kept: '2-b' } })
+      .open(1, 2);
+  const later = (told: Story) => told.after(6000).say('calm').wrong;
+  const kept = { n: 2, id: '2-b' };
+
+  it('gives everything since the place, or tells of a gap', () => {
+    expect(later(missed().enter(1, 'kept', resumed(1)).get(1, 'b', 'kept', kept))).toEqual([]);
+    expect(later(missed().enter(1, 'kept', resumed(0)))).toEqual(['resumes']);
+    expect(later(missed().enter(1, 'kept', resumed(0, false)))).toEqual([]);
+    expect(later(missed().enter(1, 'kept', resumed(1)).close(1, 2))).toEqual([]);
+  });
+
+  it('demands ids that are the same everywhere, and grow', () => {
+    const told = () => story(2, 'kept').send('a', 'kept').send('b', 'kept');
+    const two = told().get(1, 'a', 'kept', { id: '1-a' }).get(2, 'a', 'kept', { id: '1-b' });
+    expect(two.wrong).toEqual(['resumes']);
+    const same = told().get(1, 'a', 'kept', { id: '1-a' }).get(1, 'b', 'kept', { id: '1-a' });
+    expect(same.wrong).toEqual(['resumes']);
+    const back = (what?: string) => {
+      const first = told().get(1, 'a', 'kept', { id: '7-a' });
+      if (what !== undefined) first.fault(what);
+      return first.get(1, 'b', 'kept', { id: '1-b' }).wrong;
+    };
+    expect([back(), back('kill'), back('redis-lost')]).toEqual([['resumes'], ['resumes'], []]);
+  });
+});
+
+describe('present and counts', () => {
+  const room = (members: readonly string[]) =>
+    new Story().open(1).enter(1, 'presence-a', { asked: { user: 'u' }, confirmed: { members } });
+
+  it('are looked at only when nothing has changed for 5 s, and faults are over', () => {
+    const ghost = () => room(['u', 'ghost']);
+    expect(ghost().after(5000).say('calm').wrong).toEqual(['present']);
+    expect(ghost().after(4000).say('calm').wrong).toEqual([]);
+    expect(ghost().fault('kill').after(14_000).say('calm').wrong).toEqual([]);
+    expect(ghost().fault('kill').after(15_000).say('calm').wrong).toEqual(['present']);
+    expect(room(['u']).after(5000).say('calm').wrong).toEqual([]);
+  });
+
+  it('compare the answer about users, and the last count', () => {
+    const users = (names: readonly string[]) =>
+      room(['u'])
+        .after(6000)
+        .say('calm')
+        .say('users', { ch: 'presence-a', status: 200, users: names });
+    expect([users(['u']).wrong, users([]).wrong]).toEqual([[], ['present']]);
+    const count = (told: number) =>
+      story(2).say('counted', { c: 1, n: 1, ch: 'news', count: told }).after(6000).say('calm')
+        .wrong;
+    expect([count(2), count(1)]).toEqual([[], ['counts']]);
+  });
+
+  it('demand that a new subscriber is on its own list', () => {
+    expect(room(['other']).wrong).toEqual(['members']);
+  });
+});
+
+describe('webhooks', () => {
+  const hook = (told: Story, name: string, request: string) =>
+    told.say('webhook', { ch: 'news', name, time: told.lines.length, request });
+  const occupied = () => hook(story(1), 'channel_occupied', 'r1');
+
+  it('say in the end what is true, each time once', () => {
+    expect(occupied().after(10_000).say('calm').wrong).toEqual([]);
+    expect(hook(occupied(), 'channel_occupied', 'r1').wrong).toEqual([]);
+    expect(hook(occupied(), 'channel_occupied', 'r2').wrong).toEqual(['webhooks']);
+    const vacated = hook(occupied(), 'channel_vacated', 'r2').after(10_000).say('calm');
+    expect(vacated.wrong).toEqual(['webhooks']);
+    expect(occupied().close(1).after(10_000).say('calm').wrong).toEqual(['webhooks']);
+    expect(story(1).after(10_000).say('calm').wrong).toEqual(['webhooks']);
+  });
+
+  it('may lack the last 600 ms before a kill, and no more', () => {
+    const lost = (ms: number) =>
+      occupied().close(1).after(ms).fault('kill').after(30_000).say('calm').wrong;
+    expect([lost(500), lost(700)]).toEqual([['webhooks?'], ['webhooks']]);
+  });
+});
+
+describe('pushes and live', () => {
+  const published = (status = 200) =>
+    story(1)
+      .say('subscribe', { c: 1, n: 1, ch: 'presence-a', user: 'ann' })
+      .send('a')
+      .say('publish', { p: 'p', devices: { d: 'ann' }, live: 'a' })
+      .say('published', { p: 'p', status });
+  const notified = { p: 'p', d: 'd', result: 'accepted' };
+  const end = (told: Story) => told.after(6000).say('calm').wrong;
+
+  it('notify each device once, or have a reason', () => {
+    expect(end(published())).toEqual(['pushes', 'live']);
+    expect(end(published(503))).toEqual([]);
+    expect(end(published(400).say('notified', notified))).toEqual(['pushes']);
+    expect(end(published().say('explained', { p: 'p', d: 'd', state: 'failed' }))).toEqual([]);
+    const twice = () => published().say('notified', notified);
+    expect(end(twice().say('notified', notified))).toEqual(['pushes']);
+    expect(end(twice().fault('kill').say('notified', notified))).toEqual([]);
+    expect(end(twice().say('notified', { ...notified, d: 'other' }))).toEqual(['pushes']);
+  });
+
+  it('notify nobody who has the event in the app, unless the link was cut', () => {
+    const reached = () => published().get(1, 'a');
+    expect(end(reached().say('explained', { p: 'p', d: 'd', state: 'live-reached' }))).toEqual([]);
+    expect(end(reached().say('notified', notified))).toEqual(['live']);
+    expect(end(reached().close(1).say('notified', notified))).toEqual([]);
+    expect(end(reached().fault('redis-away').say('notified', notified))).toEqual([]);
+  });
+});
+
+describe('the table of excuses', () => {
+  it('names each rule and fault that excuses it, and nothing else', () => {
+    const rows = excuses.map(({ rule, faults }) => `${rule}: ${faults.join(', ')}`);
+    expect(rows).toEqual(['arrives: redis-lost', 'webhooks: kill, power']);
+  });
+});
+
+describe('recovery', () => {
+  it('is the time until every client is subscribed and right again', () => {
+    const told = story(2).fault('kill').close(1).close(2).after(500).open(1, 2).open(2, 2);
+    const subscribed = told.enter(1, 'news', { n: 2 }).after(1000).enter(2, 'news', { n: 2 });
+    const { recovered } = check({ header: HEADER, lines: subscribed.after(10).say('calm').lines });
+    expect(recovered).toEqual([{ t: 70, seconds: 1.58 }]);
+    const { recovered: never } = check({ header: HEADER, lines: told.lines.slice(0, -4) });
+    expect(never).toEqual([{ t: 70, seconds: null }]);
+  });
+});

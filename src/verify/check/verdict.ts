@@ -1,0 +1,113 @@
+/** The promises, in the order in which they are printed. */
+export const ruleNames = [
+  'order',
+  'after',
+  'once',
+  'known',
+  'arrives',
+  'resumes',
+  'members',
+  'present',
+  'counts',
+  'webhooks',
+  'pushes',
+  'live',
+] as const;
+
+export type RuleName = (typeof ruleNames)[number];
+
+/** One place where a promise was broken. */
+export interface Witness {
+  readonly rule: RuleName;
+  readonly channel: string;
+  readonly client: number | null;
+  readonly events: readonly string[];
+  /** When, on the clock of the history. Milliseconds. */
+  readonly t: number;
+  readonly text: string;
+  /** The fault that excuses it. */
+  readonly excuse?: string;
+}
+
+export interface RuleResult {
+  readonly state: 'held' | 'broken' | 'excused' | 'not-tried';
+  /** How often it was checked. */
+  readonly checked: number;
+  readonly broken: number;
+  readonly excused: number;
+}
+
+/** A fault, and how long it took until every client was connected, subscribed and right again. */
+export interface Recovery {
+  readonly t: number;
+  /** `null`: not before the history ended. */
+  readonly seconds: number | null;
+}
+
+export interface Verdict {
+  /** The time of the last line. Seconds. */
+  readonly seconds: number;
+  readonly clients: number;
+  readonly channels: number;
+  readonly triggers: number;
+  readonly deliveries: number;
+  readonly rules: Readonly<Record<RuleName, RuleResult>>;
+  /** The first ones, and those that are excused after them. */
+  readonly witnesses: readonly Witness[];
+  readonly recovered: readonly Recovery[];
+}
+
+/** Witnesses that are kept of each rule. */
+const WITNESSES_MAX = 100;
+
+/** What the rules have found so far. */
+export class Findings {
+  private readonly counts = new Map<RuleName, { checked: number; broken: number; excused: number }>(
+    ruleNames.map((name) => [name, { checked: 0, broken: 0, excused: 0 }]),
+  );
+  private readonly kept: Witness[] = [];
+
+  /** Counts something that was checked. */
+  checked(rule: RuleName, times = 1): void {
+    this.of(rule).checked += times;
+  }
+
+  /** Notes something that is not as promised. `excuse` is the fault that allows it. */
+  broken(witness: Omit<Witness, 'excuse'>, excuse?: string): void {
+    const count = this.of(witness.rule);
+    if (excuse === undefined) count.broken++;
+    else count.excused++;
+    const ofTheRule = excuse === undefined ? count.broken : count.excused;
+    if (ofTheRule > WITNESSES_MAX) return;
+    this.kept.push(excuse === undefined ? witness : { ...witness, excuse });
+  }
+
+  get rules(): Verdict['rules'] {
+    return Object.fromEntries(
+      Array.from(this.counts, ([name, { checked, broken, excused }]): [RuleName, RuleResult] => [
+        name,
+        { state: stateOf(checked, broken, excused), checked, broken, excused },
+      ]),
+    ) as Verdict['rules'];
+  }
+
+  /** What is broken first, in the order of time. */
+  get witnesses(): readonly Witness[] {
+    return this.kept
+      .toSorted((a, b) => a.t - b.t)
+      .toSorted((a, b) => Number('excuse' in a) - Number('excuse' in b))
+      .slice(0, WITNESSES_MAX);
+  }
+
+  private of(rule: RuleName) {
+    const count = this.counts.get(rule);
+    if (count === undefined) throw new Error(`There is no rule ${rule}`);
+    return count;
+  }
+}
+
+function stateOf(checked: number, broken: number, excused: number): RuleResult['state'] {
+  if (broken > 0) return 'broken';
+  if (excused > 0) return 'excused';
+  return checked > 0 ? 'held' : 'not-tried';
+}

@@ -1,0 +1,134 @@
+import { recordOf } from '../../doctor/client/client-messages.ts';
+import { ask, type HttpResult } from '../../doctor/client/http-exchange.ts';
+import type { Destination } from '../../doctor/client/link.ts';
+import { type Credentials, signedTarget } from '../../doctor/client/signed-request.ts';
+import { type Recorder, recorded } from './recorder.ts';
+
+/** Requests that may be under way at a time. */
+const REQUESTS_MAX = 4;
+const EVENT = 'verify';
+const HEADERS = { 'User-Agent': 'fanfare-verify' };
+
+/** An event as it is triggered. */
+export interface Triggered {
+  readonly e: string;
+  readonly channels: readonly string[];
+  /** The socket that must not get it. */
+  readonly except?: string;
+  readonly key?: string;
+}
+
+export interface BackendOptions {
+  /** Requests take turns. */
+  readonly to: readonly Destination[];
+  readonly credentials: Credentials;
+  readonly timeoutMs: number;
+  readonly recorder: Recorder;
+  /** Called when the server answers that the app may not send any more. */
+  readonly onForbidden: (answer: string) => void;
+}
+
+/** Triggers events as a backend does, and writes down the answers. */
+export class Backend {
+  private readonly options: BackendOptions;
+  private underWay = 0;
+  private turn = 0;
+  private batches = 0;
+
+  constructor(options: BackendOptions) {
+    this.options = options;
+  }
+
+  get isBusy(): boolean {
+    return this.underWay >= REQUESTS_MAX;
+  }
+
+  /** Triggers one event. With a key, it does so twice, as a backend that did not get the answer. */
+  async trigger({ e, channels, except, key }: Triggered): Promise<void> {
+    const { recorder } = this.options;
+    const body = {
+      name: EVENT,
+      channels,
+      data: JSON.stringify({ e }),
+      ...(except === undefined ? {} : { socket_id: except }),
+      ...(key === undefined ? {} : { idempotency_key: key }),
+    };
+    for (let time = 0; time < (key === undefined ? 1 : 2); time++) {
+      recorder.add('trigger', {
+        e,
+        ch: channels,
+        ...(except === undefined ? {} : { except }),
+        ...(key === undefined ? {} : { key }),
+      });
+      const result = await this.call('POST', 'events', body);
+      const answer = result.kind === 'answer' ? recordOf(result.body) : undefined;
+      const ids = textsOf(answer?.['event_ids']);
+      recorder.add('answer', {
+        e,
+        status: statusOf(result),
+        ...(ids === undefined ? {} : { ids }),
+      });
+    }
+  }
+
+  /** Triggers events of one channel by one request. */
+  async triggerBatch(events: readonly string[], channel: string): Promise<void> {
+    const { recorder } = this.options;
+    const batch = ++this.batches;
+    for (const e of events) recorder.add('trigger', { e, ch: [channel], batch });
+    const result = await this.call('POST', 'batch_events', {
+      batch: events.map((e) => ({ name: EVENT, channel, data: JSON.stringify({ e }) })),
+    });
+    const answer = result.kind === 'answer' ? recordOf(result.body)?.['batch'] : undefined;
+    const given: readonly unknown[] = Array.isArray(answer) ? answer : [];
+    for (const [at, e] of events.entries()) {
+      const id = recordOf(given[at])?.['event_id'];
+      const ids = typeof id === 'string' ? { ids: { [channel]: recorded(id) } } : {};
+      recorder.add('answer', { e, status: statusOf(result), ...ids });
+    }
+  }
+
+  /** Asks who is in a presence channel. */
+  async askUsers(channel: string): Promise<void> {
+    const result = await this.call('GET', `channels/${channel}/users`);
+    const answer = result.kind === 'answer' ? recordOf(result.body)?.['users'] : undefined;
+    const given: readonly unknown[] = Array.isArray(answer) ? answer : [];
+    const users = given.map((user) => recorded(String(recordOf(user)?.['id'])));
+    this.options.recorder.add('users', { ch: channel, status: statusOf(result), users });
+  }
+
+  private async call(
+    method: 'GET' | 'POST',
+    resource: string,
+    content?: object,
+  ): Promise<HttpResult> {
+    const { to: all, credentials, timeoutMs, onForbidden } = this.options;
+    const to = all[this.turn++ % all.length];
+    if (to === undefined) throw new Error('There is no address');
+    const path = `/apps/${credentials.appId}/${resource}`;
+    const body = content === undefined ? {} : { body: JSON.stringify(content) };
+    const target = signedTarget(
+      credentials,
+      { method, path, ...body },
+      to.endpoint.prefix,
+      Date.now(),
+    );
+    this.underWay++;
+    const result = await ask(to, { method, target, headers: HEADERS, ...body }, timeoutMs);
+    this.underWay--;
+    if (statusOf(result) === 403 && result.kind === 'answer') onForbidden(result.body);
+    return result;
+  }
+}
+
+function statusOf(result: HttpResult): number {
+  return result.kind === 'answer' ? result.status : 0;
+}
+
+function textsOf(value: unknown): Readonly<Record<string, string>> | undefined {
+  const entries = Object.entries(recordOf(value) ?? {});
+  const texts = entries.flatMap(([name, text]) =>
+    typeof text === 'string' ? [[recorded(name), recorded(text)] as const] : [],
+  );
+  return texts.length === 0 ? undefined : Object.fromEntries(texts);
+}

@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { outputTo } from '../../src/cli/output.ts';
+import { run } from '../../src/cli/run.ts';
+import { APP, commandOf, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { FrameProxy, type Tamper } from '../../testing/servers/frame-proxy.ts';
+import { freePort } from '../../testing/servers/free-port.ts';
+import { restart } from '../../testing/servers/restart.ts';
+import { fanfare, temporaryDirectory } from './run-fanfare.ts';
+
+const KEPT = 'kept-';
+const HISTORY = { history: [{ channels: `${KEPT}*`, seconds: 300, events: 1000 }] };
+const OF_APP = { clientEvents: true, subscriptionCounts: true, ...HISTORY };
+
+/** Every this many frames, a proxy breaks one. */
+const EVERY = 15;
+
+interface Verified {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the command in this process, beside others. */
+async function verify(port: number, ...more: readonly string[]): Promise<Verified> {
+  let stdout = '';
+  let stderr = '';
+  const output = outputTo(
+    (text) => (stdout += text),
+    (text) => (stderr += text),
+  );
+  const options = {
+    '--url': `http://127.0.0.1:${port}`,
+    '--key': APP.key,
+    '--secret': APP.secret,
+    '--app-id': APP.id,
+    '--seconds': '10',
+    '--clients': '9',
+    '--rate': '40',
+    '--cuts': '60',
+  };
+  const args = Object.entries(options).flat();
+  const code = await run(['verify', ...args, '--kept', KEPT, ...more], output);
+  return { code, stdout, stderr };
+}
+
+const isEvent = (frame: string) => frame.startsWith('{"event":"verify"');
+
+/** Breaks one event of `EVERY`. */
+function sometimes(wrong: (frame: string) => readonly string[]): () => Tamper {
+  return () => {
+    let events = 0;
+    return (frame) => (isEvent(frame) && ++events % EVERY === 0 ? wrong(frame) : [frame]);
+  };
+}
+
+/** Sends one event of `EVERY` after the next one of its channel. */
+function swapping(): Tamper {
+  let events = 0;
+  let held: string | undefined;
+  const channelOf = (frame: string) => JSON.parse(frame).channel;
+  return (frame) => {
+    if (!isEvent(frame)) return [frame];
+    if (held !== undefined) {
+      if (channelOf(frame) !== channelOf(held)) return [frame];
+      const late = held;
+      held = undefined;
+      return [frame, late];
+    }
+    if (++events % EVERY !== 0) return [frame];
+    held = frame;
+    return [];
+  };
+}
+
+/** Leaves out the first event that a client has missed. */
+function silentGap(): Tamper {
+  let channel: string | undefined;
+  return (frame) => {
+    const { event, channel: of, data } = JSON.parse(frame);
+    if (event === 'pusher_internal:subscription_succeeded') {
+      if (JSON.parse(data).resume?.missed > 0) channel = of;
+      return [frame];
+    }
+    if (channel === undefined || of !== channel || !isEvent(frame)) return [frame];
+    channel = undefined;
+    return [];
+  };
+}
+
+/** Tells nobody that members leave. */
+const ghosts = (): Tamper => (frame) => (frame.includes('member_removed') ? [] : [frame]);
+
+const sabotages = {
+  'loses events': [sometimes(() => []), 'arrives'],
+  'doubles events': [sometimes((frame) => [frame, frame]), 'once'],
+  'changes the order of events': [swapping, 'order'],
+  'leaves out missed events': [silentGap, 'resumes'],
+  'keeps members who have left': [ghosts, 'present'],
+} as const;
+
+describe('fanfare verify', () => {
+  const directory = temporaryDirectory();
+  const history = join(directory.path, 'run.jsonl');
+  const page = join(directory.path, 'report.md');
+  const results = new Map<string, Verified>();
+  const servers: AsyncDisposable[] = [];
+  let server: Fanfare;
+
+  // All runs at the same time: a run lasts at least 10 s.
+  beforeAll(async () => {
+    server = await startFanfare({ app: OF_APP });
+    const killed = await startFanfare({ app: OF_APP, onlyOne: 'restart' });
+    servers.push(server);
+    const killOnce = async () => {
+      await Bun.sleep(1500);
+      servers.push(await restart(killed, 'SIGKILL'));
+    };
+    const sabotaged = async (name: keyof typeof sabotages) => {
+      await using proxy = await FrameProxy.start(server.port, sabotages[name][0]);
+      results.set(name, await verify(proxy.port));
+    };
+    const right = async () => {
+      results.set('right', await verify(server.port, '--history', history, '--report', page));
+    };
+    const broken = async () => {
+      results.set('killed', await verify(killed.port, '--seconds', '15'));
+    };
+    const names = Object.keys(sabotages) as (keyof typeof sabotages)[];
+    await Promise.all([right(), broken(), killOnce(), ...names.map(sabotaged)]);
+  }, 60_000);
+
+  afterAll(async () => {
+    for (const one of servers) await one[Symbol.asyncDispose]();
+    directory[Symbol.dispose]();
+  });
+
+  const of = (name: string): Verified => {
+    const result = results.get(name);
+    if (result === undefined) throw new Error(`There is no result of ${name}`);
+    return result;
+  };
+
+  it('ends with 0 at a server that is right, and names what it tried', () => {
+    const { code, stdout, stderr } = of('right');
+    expect(stdout).toMatch(/^verify-\w{8} at http:\S+: \d+ s, 9 clients, \d+ triggers/);
+    for (const rule of ['order', 'after', 'once', 'known', 'arrives', 'resumes', 'members']) {
+      expect(stdout).toMatch(new RegExp(`^held +${rule} `, 'm'));
+    }
+    expect(stdout).toMatch(/^held +present /m);
+    expect(stdout).toMatch(/^held +counts /m);
+    expect(stdout).toMatch(/^not tried pushes /m);
+    expect(stderr).toContain('messages with their deliveries');
+    expect(code).toBe(0);
+  });
+
+  it('keeps a recording without secrets, which has the same verdict', async () => {
+    const text = readFileSync(history, 'utf8');
+    for (const secret of [APP.secret, APP.key, 'auth', 'signature']) {
+      expect(text).not.toContain(secret);
+    }
+    expect(statSync(history).mode & 0o777).toBe(0o600);
+    const again = await fanfare(directory.path, ['verify', '--check', 'run.jsonl', '--json']);
+    expect(again.exitCode).toBe(0);
+    const { rules, broken, run: name } = JSON.parse(again.stdout);
+    expect({ broken, name, order: rules.order.state }).toEqual({
+      broken: [],
+      name: null,
+      order: 'held',
+    });
+    expect(of('right').stdout).toContain(rules.arrives.checked.toLocaleString('en'));
+    expect(readFileSync(page, 'utf8')).toContain('| `order` | held |');
+  });
+
+  it('ends with 0 when the server is killed and started, and says how long it took', () => {
+    const { code, stdout } = of('killed');
+    expect(stdout).toMatch(/^recovered \d+\.\d s after \d+\.\d s: all clients were connected/m);
+    expect([code, stdout]).toEqual([0, stdout]);
+  });
+
+  it.each(Object.entries(sabotages))('finds a server that %s', (name, [, rule]) => {
+    const { code, stdout } = of(name);
+    expect(stdout).toMatch(new RegExp(`^broken +${rule} `, 'm'));
+    expect(code).toBe(1);
+  });
+
+  it('ends with 1 for a recording with one event lost', async () => {
+    const lines = readFileSync(history, 'utf8').split('\n');
+    // Nothing is cut then, so that everything has to arrive.
+    const at = lines.findIndex((line) => /^\{"op":"event","t":[5-7]\d\d\d\b/.test(line));
+    using files = temporaryDirectory({ 'lost.jsonl': lines.toSpliced(at, 1).join('\n') });
+    const { exitCode, stdout } = await fanfare(files.path, ['verify', '--check', 'lost.jsonl']);
+    expect(stdout).toMatch(/^broken +(?:arrives|resumes) +client \d+ received event \d+ /m);
+    expect(exitCode).toBe(1);
+  });
+
+  it.each([
+    [['--check', 'none.jsonl'], 'none.jsonl does not exist'],
+    [['--check', 'wrong.jsonl'], 'wrong.jsonl: line 2: op is "fly"'],
+    [['--check', 'wrong.jsonl', '--rate', '3'], '--rate has no meaning with --check'],
+    [[], '--url is missing'],
+    [['--url', 'http://127.0.0.1:1', '--key', 'k', '--seconds', '9'], '--seconds must be'],
+    [['--url', 'http://127.0.0.1:1', '--key', 'k', '--rate', '101'], '--rate must be'],
+    [['--url', 'http://127.0.0.1:1', '--key', 'k', '--presence', 'x'], '--presence must be'],
+  ])('ends with 2 for arguments that cannot be right: %j', async (args, message) => {
+    using files = temporaryDirectory({ 'wrong.jsonl': '{"history":1}\n{"op":"fly","t":1}\n' });
+    const { exitCode, stderr } = await fanfare(files.path, ['verify', ...args]);
+    expect(stderr).toContain(message);
+    expect(exitCode).toBe(2);
+  });
+
+  it('ends with 3, and the finding of the doctor, if it cannot run', async () => {
+    const closed = await verify(await freePort());
+    expect(closed.stderr).toContain('nothing listens');
+    const wrong = await verify(server.port, '--secret', 'another');
+    expect(wrong.stderr).toContain('signed-request');
+    const unknown = await verify(server.port, '--key', 'another');
+    expect(unknown.stderr).toContain('first-message');
+    const [url, key] = [`http://127.0.0.1:${server.port}`, APP.key];
+    const without = await fanfare(directory.path, ['verify', '--url', url, '--key', key]);
+    expect(without.stderr).toContain('without --secret');
+    expect([closed.code, wrong.code, unknown.code, without.exitCode]).toEqual([3, 3, 3, 3]);
+  });
+
+  it('ends with the verdict so far on SIGINT', async () => {
+    const url = `http://127.0.0.1:${server.port}`;
+    const args = ['verify', '--url', url, '--key', APP.key, '--app-id', APP.id, '--json'];
+    const child = Bun.spawn([...commandOf(), ...args, '--secret', APP.secret], {
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    // It says so when it begins.
+    await child.stderr.getReader().read();
+    child.kill('SIGINT');
+    const { run: name, seconds, broken } = JSON.parse(await new Response(child.stdout).text());
+    expect(name).toMatch(/^verify-\w{8}$/);
+    expect(seconds).toBeLessThan(10);
+    expect([broken, await child.exited]).toEqual([[], 0]);
+  });
+});
