@@ -18,6 +18,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'getFigures',
     'getInstance',
     'getLive',
+    'getMemory',
     'getPublish',
     'getServer',
     'getSession',

@@ -43,6 +43,13 @@ interface OfApp {
   readonly appId: string;
 }
 
+/** How full a share of the memory is. `mostBytes` is `null` if nothing bounds it. */
+interface MemoryUse {
+  readonly share: string;
+  readonly usedBytes: number;
+  readonly mostBytes: number | null;
+}
+
 interface OfChannel extends OfApp {
   readonly channel: string;
 }
@@ -102,6 +109,15 @@ export const questions = {
   problems: asks<OfApp, readonly ProblemGroup[]>().ofLoops({
     add: addProblems,
     merge: mergeProblems,
+  }),
+  /** What realtime loops use of the memory that they share. All of them list the same shares. */
+  memory: asks<Nothing, readonly MemoryUse[]>().ofLoops({
+    add: ([first = [], ...others]) =>
+      first.map((one, place) => ({
+        ...one,
+        usedBytes: others.reduce((sum, uses) => sum + (uses[place]?.usedBytes ?? 0), one.usedBytes),
+      })),
+    merge: each,
   }),
   /** `none`: no such connection. */
   connection: asks<OfConnection, ConnectionDetails | 'none'>().ofLoops({

@@ -62,6 +62,7 @@ const recorded: readonly (readonly [question: string, answer: string])[] = [
     '{"what":"connections","appId":"1","limit":20,"after":"0.7"}',
     '{"connections":[{"socketId":"1.2","address":"192.0.2.1","transport":"websocket","openedAtMs":1,"heardAtMs":2,"waitingBytes":0,"channels":1}],"next":"0.7"}',
   ],
+  ['{"what":"memory"}', '[{"share":"connections","usedBytes":8704,"mostBytes":155200000}]'],
 ];
 
 const envelope = { form: 2, node: 'b:6001' } as const;

@@ -81,6 +81,28 @@ describe('the admin API reports', () => {
     expect(['open-files', 'memory']).toContain(limitedBy);
   });
 
+  it('how full the shares of the memory are, of all loops', async () => {
+    const clients = await Promise.all(Array.from({ length: 8 }, () => RawClient.connect(server)));
+    const { json } = await admin(server, 'GET', '/memory');
+    const use = { usedBytes: expect.any(Number), mostBytes: expect.any(Number) };
+    const { servers, memory } = json as {
+      servers: readonly { name: string }[];
+      memory: readonly [{ server: string; shares: readonly Record<string, number>[] }];
+    };
+    expect(memory).toEqual([
+      {
+        server: servers[0]?.name ?? '',
+        shares: ['connections', 'subscriptions', 'unread', 'histories', 'bodies'].map((share) =>
+          expect.objectContaining({ ...use, share }),
+        ),
+      },
+    ]);
+    // At least 8 KiB for each of them, whichever loop has it.
+    const [{ usedBytes = 0, mostBytes = 0 } = {}] = memory[0].shares;
+    expect(usedBytes).toBeWithin(8 * 8_192, mostBytes);
+    for (const client of clients) await client[Symbol.asyncDispose]();
+  });
+
   it('what an operator should look at', async () => {
     const ask = async () =>
       (await admin(server, 'GET', '/conditions')).json as {

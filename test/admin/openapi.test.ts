@@ -113,6 +113,7 @@ const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
   disableApp: async () => ({ path: { id: (await makeApp(server)).id } }),
   enableApp: async () => ({ path: { id: app.id } }),
   getLive: async () => ({}),
+  getMemory: async () => ({}),
   listChannels: async () => ({ path: { id: app.id } }),
   sendEvent: async () => ({
     path: { id: app.id },

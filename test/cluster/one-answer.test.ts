@@ -89,6 +89,17 @@ describe('any server of a cluster', () => {
     ]);
   });
 
+  it('shows how full the memory of each server is', async () => {
+    const { memory } = await ask<{ memory: readonly { server: string; shares: object[] }[] }>(
+      second,
+      '/memory',
+    );
+    expect(memory.map(({ server, shares }) => [server, shares.length])).toEqual([
+      [await nameOf(second), 5],
+      [await nameOf(first), 5],
+    ]);
+  });
+
   it('lists, shows and closes connections of all servers', async () => {
     const { here, there } = await newApp();
     const names = [await nameOf(first), await nameOf(second)];

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { connectionLimits, type NodeReport } from '../../asking/facts/servers.ts';
+import { server, servers } from '../channels/server-shapes.ts';
 import { type Operation, operation } from '../operation.ts';
 
 const count = z.int().min(0);
 const rate = z.number().min(0).nullable();
 const time = count.describe('Milliseconds since 1970.');
 
-/** The operation that lists the servers. */
+/** The operations about how each server does. */
 export const nodeOperations: readonly Operation[] = [
   operation({
     id: 'listNodes',
@@ -88,6 +89,38 @@ export const nodeOperations: readonly Operation[] = [
         }),
       ),
     }),
+  }),
+  operation({
+    id: 'getMemory',
+    method: 'GET',
+    path: '/memory',
+    role: 'viewer',
+    summary:
+      'Show how full the shares of the memory are on each server. What happens when one is full is in the documentation of limits.',
+    answer: z.strictObject({
+      servers,
+      memory: z.array(
+        z.strictObject({
+          server,
+          shares: z
+            .array(
+              z.strictObject({
+                share: z.string().describe('Its name in the log and in metrics.'),
+                usedBytes: count.describe('What realtime threads use of it now.'),
+                mostBytes: count
+                  .nullable()
+                  .describe('What it takes if it is full; null if nothing bounds it.'),
+              }),
+            )
+            .describe('Those that realtime threads fill and can measure.'),
+        }),
+      ),
+    }),
+    act: async ({ ask }) => {
+      const { servers: asked, answer } = await ask.everywhere('memory', {});
+      const memory = answer.map((one) => ({ server: one.node, shares: one.answer }));
+      return { servers: asked, memory };
+    },
   }),
 ];
 

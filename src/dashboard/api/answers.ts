@@ -26,6 +26,12 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: { readonly nodes: readonly Node[] };
   };
+  'GET /memory': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly servers: readonly AskedServer[]; readonly memory: readonly ({ readonly server: string; readonly shares: readonly ({ readonly share: string; readonly usedBytes: number; readonly mostBytes: number | null })[] })[] };
+  };
   'GET /apps': {
     readonly path: Record<never, string>;
     readonly query: { readonly secrets?: string | undefined };

@@ -17,7 +17,7 @@ import type { ChannelsApi } from '../../transports/channels-api/api.ts';
 import { type ApiProblem, ApiRefusal } from '../../transports/channels-api/problems.ts';
 import type { ClientConnections } from '../../transports/clients/connections.ts';
 import type { Inspector } from '../../transports/clients/inspector.ts';
-import { type LoopMeasures, measureLoop } from './loop-metrics.ts';
+import { type LoopMeasures, measureLoop, memoryUses } from './loop-metrics.ts';
 
 export interface LoopAnswersOptions extends LoopMeasures {
   readonly apps: MemoryAppDirectory;
@@ -78,6 +78,7 @@ export function openAnswers(options: LoopAnswersOptions): LoopAnswers {
     send: (query) => send(options, query),
     'ask-live': ({ appId, event }) => live.ask(apps.byId(appId), event),
     problems: ({ appId }) => problems.of(appId),
+    memory: () => memoryUses(options),
     'app-key-uses': ({ appId }) => apps.byId(appId)?.keyUses?.shown((key) => key) ?? [],
     'inspect-channel': (query) => inspectChannel(options, query),
     'read-history': ({ query, ...of }) =>

@@ -1,3 +1,4 @@
+import type { AnswerTo } from '../../asking/questions.ts';
 import type { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import type { EngineFigures } from '../../engines/engine-meter.ts';
 import type { LoopDelay } from '../../observability/loop-delay.ts';
@@ -25,7 +26,7 @@ export interface LoopMeasures {
   readonly unread: Pick<UnreadAnswers, 'bytes'>;
   readonly bodies: readonly Pick<BodyIntake, 'reservedBytes'>[];
   readonly engineFigures: () => EngineFigures;
-  readonly memory: Pick<MemoryPlan, 'unitCosts'>;
+  readonly memory: Pick<MemoryPlan, 'unitCosts' | 'costs'>;
   readonly loopDelay: LoopDelay;
   /** Log lines that were dropped so far. */
   readonly logLinesDropped: () => number;
@@ -82,4 +83,15 @@ function memoryInUse({
     share,
     Math.round(amounts[share] * memory.unitCosts[share]),
   ]);
+}
+
+/** What this loop uses of each of these shares, which are those of all loops together. */
+export function memoryUses(measures: LoopMeasures): AnswerTo<'memory'> {
+  const { costs } = measures.memory;
+  return memoryInUse(measures).map(([share, usedBytes]) => ({
+    share: shareLabels[share],
+    usedBytes,
+    // Open files may be unlimited.
+    mostBytes: Number.isFinite(costs[share]) ? costs[share] : null,
+  }));
 }
