@@ -1,20 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { closeSync, fstatSync, linkSync, readSync, renameSync, rmSync } from 'node:fs';
 import { errorCode, messageOf } from '../runtime/error-code.ts';
-import { sqliteFileOf } from '../stores/database/database.ts';
+import { besideStore, openToRead, writePrivately } from '../stores/database/beside-store.ts';
 
 /** 192 random bits. They are written as base64url, which needs no quoting in URLs and shells. */
 const PASSWORD_BYTES = 24;
@@ -34,28 +21,20 @@ export class PasswordFileFault extends Error {
   override readonly name = 'PasswordFileFault';
 }
 
-/**
- * The file of the admin API's password, if the configuration has none: next to an SQLite store, otherwise in `data/`
- * of the working directory.
- */
+/** The file of the admin API's password, if the configuration has none. */
 export function adminPasswordFile(storeUrl: string): string {
-  const store = sqliteFileOf(storeUrl);
-  return store === undefined || store === ':memory:'
-    ? resolve('data/admin-password')
-    : `${store}.admin-password`;
+  return besideStore(storeUrl, 'admin-password');
 }
 
 /** Reads the password; `undefined` if there is no file. Throws `PasswordFileFault`. */
 export function readAdminPassword(file: string): FilePassword | undefined {
-  let descriptor: number;
+  let descriptor: number | undefined;
   try {
-    // Does not follow a symbolic link, and does not block on a pipe.
-    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-    descriptor = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    descriptor = openToRead(file);
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
     throw fault(file, errorCode(error) === 'ELOOP' ? 'it is a symbolic link' : messageOf(error));
   }
+  if (descriptor === undefined) return undefined;
   try {
     return { password: passwordIn(descriptor, file), isExposed: isExposed(descriptor, file) };
   } finally {
@@ -93,19 +72,9 @@ export function replaceAdminPassword(file: string): string {
 
 /** Writes a new password into a temporary file in the same directory. Only its owner can read it. */
 function writeTemporary(file: string): { readonly file: string; readonly password: string } {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const password = randomBytes(PASSWORD_BYTES).toString('base64url');
   const unfinished = `${file}.${randomBytes(4).toString('hex')}.unfinished`;
-  const descriptor = openSync(unfinished, 'wx', 0o600);
-  try {
-    writeSync(descriptor, `${password}\n`);
-    fsyncSync(descriptor);
-  } catch (error) {
-    rmSync(unfinished, { force: true });
-    throw error;
-  } finally {
-    closeSync(descriptor);
-  }
+  writePrivately(unfinished, [Buffer.from(`${password}\n`)]);
   return { file: unfinished, password };
 }
 

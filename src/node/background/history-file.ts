@@ -1,20 +1,9 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { closeSync, fstatSync, readSync, renameSync, rmSync } from 'node:fs';
 import type { Config } from '../../config/schema.ts';
-import { errorCode, messageOf } from '../../runtime/error-code.ts';
+import { messageOf } from '../../runtime/error-code.ts';
 import type { Log } from '../../runtime/ports.ts';
-import { type Database, sqliteFileOf } from '../../stores/database/database.ts';
+import { besideStore, openToRead, writePrivately } from '../../stores/database/beside-store.ts';
+import type { Database } from '../../stores/database/database.ts';
 import { SavedHistoriesToken } from '../../stores/database/saved-histories.ts';
 
 export interface HistoryFileOptions {
@@ -46,7 +35,7 @@ export class HistoryFile implements AsyncDisposable {
   private saved: SharedArrayBuffer | undefined;
 
   private constructor({ config, database, log, loops }: HistoryFileOptions) {
-    this.file = historyFileOf(config.store.url);
+    this.file = besideStore(config.store.url, 'history');
     this.token = new SavedHistoriesToken(database);
     this.log = log;
     this.loops = loops;
@@ -105,7 +94,9 @@ export class HistoryFile implements AsyncDisposable {
     if (body.length === 0) return;
     const token = crypto.randomUUID();
     try {
-      write(unfinished(this.file), token, body);
+      const head = `fanfare-histories 1 ${token} ${hashOf(body)}\n`;
+      rmSync(unfinished(this.file), { force: true });
+      writePrivately(unfinished(this.file), [Buffer.from(head), body]);
       // The file appears last, so that one that is there can be used.
       await this.token.set(token);
       renameSync(unfinished(this.file), this.file);
@@ -118,23 +109,10 @@ export class HistoryFile implements AsyncDisposable {
   }
 }
 
-/** Next to a SQLite store, otherwise in `data/` of the working directory. */
-function historyFileOf(storeUrl: string): string {
-  const store = sqliteFileOf(storeUrl);
-  return store === undefined || store === ':memory:' ? resolve('data/history') : `${store}.history`;
-}
-
 /** Reads the file; `undefined` if there is none. Throws if it is damaged or has another token. */
 function read(file: string, token: string, historyBytes: number): SharedArrayBuffer | undefined {
-  let descriptor: number;
-  try {
-    // O_NOFOLLOW refuses symbolic links, and O_NONBLOCK keeps a pipe from blocking.
-    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-    descriptor = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  const descriptor = openToRead(file);
+  if (descriptor === undefined) return undefined;
   try {
     const state = fstatSync(descriptor);
     if (!state.isFile()) throw new Error('it is not a file');
@@ -159,29 +137,9 @@ function read(file: string, token: string, historyBytes: number): SharedArrayBuf
   }
 }
 
-function write(file: string, token: string, body: Uint8Array): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  rmSync(file, { force: true });
-  const descriptor = openSync(file, 'wx', 0o600);
-  try {
-    writeAll(descriptor, Buffer.from(`fanfare-histories 1 ${token} ${hashOf(body)}\n`));
-    writeAll(descriptor, body);
-    fsyncSync(descriptor);
-  } catch (error) {
-    rmSync(file, { force: true });
-    throw error;
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
 /** A file that is not complete yet, or not announced in the store. */
 function unfinished(file: string): string {
   return `${file}.unfinished`;
-}
-
-function writeAll(descriptor: number, bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
 }
 
 function hashOf(bytes: Uint8Array): string {

@@ -162,7 +162,7 @@ describe('by keyboard alone', () => {
     await page.getByRole('heading', { level: 1, name: 'Connect' }).waitFor();
     await page.locator('main:focus').waitFor();
     // The first thing to focus, which needs the keys of the app.
-    await page.getByRole('button', { name: 'pusher-js' }).waitFor();
+    await page.getByRole('tab', { name: 'pusher-js' }).waitFor();
     await page.keyboard.press('Tab');
     expect(await focused(page)).toBe('button pusher-js');
     await page.close();
