@@ -2,6 +2,7 @@ import type { AskByName } from '../asking/asker.ts';
 import type { LogFilter } from '../asking/facts/log.ts';
 import type { ServerFacts } from '../asking/facts/servers.ts';
 import type { DayUsage } from '../channels/usage/usage.ts';
+import type { Caller } from '../runtime/caller.ts';
 import type { AuditStore } from '../stores/admin/audit-store.ts';
 import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';
@@ -10,7 +11,7 @@ import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { Composing } from './push/composing.ts';
 import type { DeviceAdmin } from './push/device-admin.ts';
 import type { PublishAdmin } from './push/publish-admin.ts';
-import type { Caller, Rights } from './rights.ts';
+import type { Rights } from './rights.ts';
 import type { StreamReader } from './stream-reader.ts';
 
 /** What an app did in one hour. */

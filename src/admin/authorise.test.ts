@@ -6,7 +6,7 @@ import { operations } from './operations.ts';
 import { PathValues } from './path-values.ts';
 import { type Rights, type Role, roles } from './rights.ts';
 
-const asker = { how: 'proxy', user: 'ann', groups: ['staff'] } as const;
+const caller = { how: 'proxy', user: 'ann', groups: ['staff'] } as const;
 
 /** Every operation below the least role that may call it. Those that are open need none. */
 const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
@@ -103,7 +103,7 @@ function refusal(
 ): number | undefined {
   try {
     authorise(operation, rights, {
-      asker,
+      caller,
       path: new PathValues(operation.path, { id }),
       query: secrets ? { secrets: 'true' } : {},
     });

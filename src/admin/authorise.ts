@@ -1,18 +1,11 @@
+import type { Caller } from '../runtime/caller.ts';
 import { OperationRefused } from '../tenants/operation-refused.ts';
 import type { Operation } from './operation.ts';
 import type { PathValues } from './path-values.ts';
-import {
-  type Caller,
-  hasRole,
-  noRole,
-  type Rights,
-  seesApp,
-  seesEverything,
-  seesInstance,
-} from './rights.ts';
+import { hasRole, noRole, type Rights, seesApp, seesEverything, seesInstance } from './rights.ts';
 
 interface Asked {
-  readonly asker: Caller;
+  readonly caller: Caller;
   readonly path: PathValues;
   readonly query: Readonly<Record<string, string>>;
 }
@@ -24,7 +17,7 @@ export function authorise(
   asked: Asked,
 ): asserts rights is Rights {
   if (rights === undefined) {
-    throw noRole(asked.asker);
+    throw noRole(asked.caller);
   }
   const least = asked.query['secrets'] === 'true' ? 'admin' : role;
   if (!hasRole(rights.role, least)) {

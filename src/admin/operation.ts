@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../config/schema.ts';
 import type { InstanceId } from '../push/model/instance-id.ts';
+import type { Caller } from '../runtime/caller.ts';
 import { checked } from '../tenants/checked.ts';
 import type { RefusalCode } from '../tenants/operation-refused.ts';
 import type { Admin } from './admin.ts';
 import type { PathValues } from './path-values.ts';
-import type { Caller, Rights, Role } from './rights.ts';
+import type { Rights, Role } from './rights.ts';
 
 /** The prefix of every operation's path. */
 export const API_PATH = '/api/v1';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { loadJson } from '../config/loading.fixture.ts';
-import { type Caller, noRole, rightsOf } from './rights.ts';
+import type { Caller } from '../runtime/caller.ts';
+import { noRole, rightsOf } from './rights.ts';
 
 const PROXY = {
   trust: ['10.0.0.1'],

@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import type { Caller } from '../runtime/caller.ts';
 import { printable } from '../runtime/logging/printable.ts';
 import { OperationRefused } from '../tenants/operation-refused.ts';
 
@@ -16,13 +17,6 @@ export interface Rights {
   readonly instances: '*' | readonly string[];
   /** Whether the caller may see payloads and personal data. */
   readonly seesPayloads: boolean;
-}
-
-/** Who calls, as the listener knows it. */
-export interface Caller {
-  readonly how: 'password' | 'proxy' | 'local' | 'nobody';
-  readonly user: string | null;
-  readonly groups: readonly string[];
 }
 
 type RightsConfig = Pick<Config, 'admin' | 'dashboard'>;

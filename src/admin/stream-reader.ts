@@ -1,5 +1,6 @@
+import type { Caller } from '../runtime/caller.ts';
 import { STREAM_MS, STREAM_OF_PROXY_MS } from '../watching/limits.ts';
-import { type Caller, hasRole, type Rights, seesEverything } from './rights.ts';
+import { hasRole, type Rights, seesEverything } from './rights.ts';
 
 /** Who reads a stream. */
 export interface StreamReader {

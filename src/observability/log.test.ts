@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../testing/any-character.ts';
-import { createLog, type Fields, type LogFormat } from './log.ts';
+import type { LogFields } from '../runtime/ports.ts';
+import { createLog, type LogFormat } from './log.ts';
 
 const UNSAFE = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/u;
 
 /** What a log writes for one message. */
-function lineOf(format: LogFormat, message: string, fields: Fields) {
+function lineOf(format: LogFormat, message: string, fields: LogFields) {
   const lines: { text: string; owner: string; isSevere: boolean }[] = [];
   const log = createLog({ level: 'info', format, write: (line) => lines.push(line), now: () => 0 });
   log.debug(message, fields);

@@ -1,13 +1,12 @@
 import { printable } from '../runtime/logging/printable.ts';
 import { redactUrls } from '../runtime/logging/redact.ts';
+import type { Log, LogFields } from '../runtime/ports.ts';
 import { type LogLine, SERVER } from './line-writer.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof levels)[number];
 
 export type LogFormat = 'json' | 'text';
-
-export type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** A line of the log that is kept to be shown. */
 export interface KeptLine {
@@ -31,21 +30,13 @@ export interface LogOptions {
 /** Characters of a field that are logged: text of clients may be long. */
 const FIELD_LENGTH_MAX = 500;
 
-/** A log that writes one line per message. */
-export interface LineLog {
-  debug(message: string, fields?: Fields): void;
-  info(message: string, fields?: Fields): void;
-  warn(message: string, fields?: Fields): void;
-  error(message: string, fields?: Fields): void;
-}
-
-/** Creates a log. A message below its level costs one comparison. */
-export function createLog({ level, format, write, keep, now }: LogOptions): LineLog {
+/** Creates a log that writes one line per message. A message below its level costs one comparison. */
+export function createLog({ level, format, write, keep, now }: LogOptions): Log {
   const least = levels.indexOf(level);
   const at = (name: LogLevel) => {
     const isWanted = levels.indexOf(name) >= least;
     const isSevere = name === 'warn' || name === 'error';
-    return (message: string, fields: Fields = {}) => {
+    return (message: string, fields: LogFields = {}) => {
       if (!isWanted) return;
       const entry = { atMs: now(), level: name, message, fields };
       const text = formatLine(format, entry);
@@ -58,7 +49,7 @@ export function createLog({ level, format, write, keep, now }: LogOptions): Line
 }
 
 /** The owner of a line. */
-function ownerOf({ app, instance }: Fields): string {
+function ownerOf({ app, instance }: LogFields): string {
   if (app !== undefined) return `app ${app}`;
   return instance === undefined ? SERVER : `instance ${instance}`;
 }
@@ -68,7 +59,7 @@ export interface LogEntry {
   readonly atMs: number;
   readonly level: LogLevel;
   readonly message: string;
-  readonly fields: Fields;
+  readonly fields: LogFields;
 }
 
 /**

@@ -1,12 +1,6 @@
+import type { Log } from '../runtime/ports.ts';
 import { LineWriter } from './line-writer.ts';
-import {
-  createLog,
-  formatLine,
-  type KeptLine,
-  type LineLog,
-  type LogFormat,
-  type LogLevel,
-} from './log.ts';
+import { createLog, formatLine, type KeptLine, type LogFormat, type LogLevel } from './log.ts';
 
 export interface OpenLogOptions {
   readonly level: LogLevel;
@@ -19,7 +13,7 @@ export interface OpenLogOptions {
 
 /** The log of one loop. */
 export interface OpenLog extends AsyncDisposable {
-  readonly log: LineLog;
+  readonly log: Log;
   /** Dropped lines since the start. */
   readonly droppedLines: () => number;
 }

@@ -1,8 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import type { AppStore } from '../stores/tenants/app-store.ts';
 import type { StoredInstances } from '../stores/tenants/instance-store.ts';
-import { newAppId, newAppKey } from './app-credentials.ts';
-import { newInstance } from './instance-credentials.ts';
+import { newAppId, newAppKey, newInstance } from './new-credentials.ts';
 
 /*
  * The first start creates an app and an instance, because a server without them is useless. The store creates each

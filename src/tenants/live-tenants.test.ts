@@ -6,8 +6,8 @@ import { KeyUses } from '../runtime/keys/key-uses.ts';
 import { openDatabase } from '../stores/database/database.ts';
 import { type StoredInstance, StoredInstances } from '../stores/tenants/instance-store.ts';
 import { createFirstInstance } from './first-start.ts';
-import { newInstance } from './instance-credentials.ts';
 import { openLiveInstances } from './live-tenants.ts';
+import { newInstance } from './new-credentials.ts';
 
 /** A configuration with these settings of push. */
 function configOf(push: object): Config {

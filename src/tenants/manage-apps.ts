@@ -1,6 +1,5 @@
 import type { App, AppKey } from '../channels/app.ts';
 import type { AppStore, StoredApp } from '../stores/tenants/app-store.ts';
-import { newAppId, newAppKey } from './app-credentials.ts';
 import {
   checkKeys,
   checkRoomForKey,
@@ -10,6 +9,7 @@ import {
   type TenantAdminOptions,
 } from './manage-tenants.ts';
 import { merged, type Settings } from './merged.ts';
+import { newAppId, newAppKey } from './new-credentials.ts';
 import { OperationRefused } from './operation-refused.ts';
 import { refuseUnusablePayloads } from './push-rule-payloads.ts';
 import { appKind } from './tenant-kind.ts';

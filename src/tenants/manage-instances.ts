@@ -6,7 +6,6 @@ import { vapidSubjectFault } from '../config/settings/vapid-subject.ts';
 import { type InstanceId, readInstanceId } from '../push/model/instance-id.ts';
 import type { StoredInstance, StoredInstances } from '../stores/tenants/instance-store.ts';
 import { checked } from './checked.ts';
-import { newInstance, newSecretKey } from './instance-credentials.ts';
 import {
   checkKeys,
   checkRoomForKey,
@@ -16,6 +15,7 @@ import {
   type TenantAdminOptions,
 } from './manage-tenants.ts';
 import { merged, type Settings } from './merged.ts';
+import { newInstance, newSecretKey } from './new-credentials.ts';
 import { OperationRefused } from './operation-refused.ts';
 import { readStored } from './stored-settings.ts';
 import { instanceKind } from './tenant-kind.ts';

@@ -7,9 +7,9 @@ import { readInstanceId } from '../push/model/instance-id.ts';
 import { openDatabase } from '../stores/database/database.ts';
 import { AppStore } from '../stores/tenants/app-store.ts';
 import { StoredInstances } from '../stores/tenants/instance-store.ts';
-import { newInstanceId } from './instance-credentials.ts';
 import { AppAdmin } from './manage-apps.ts';
 import { InstanceAdmin } from './manage-instances.ts';
+import { newInstanceId } from './new-credentials.ts';
 
 const CONFIGURED = readInstanceId(newInstanceId());
 

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import type { Caller } from '../../runtime/caller.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { type Operation, operation } from '../operation.ts';
 import { yesNo } from '../query-kinds.ts';
-import { type Caller, noRole, type Rights, roles } from '../rights.ts';
+import { noRole, type Rights, roles } from '../rights.ts';
 
 const every = z.literal('*');
 

@@ -1,6 +1,7 @@
 import type { ConfigProblem } from '../file/problems.ts';
 import { isObject } from '../settings/plain-json.ts';
 import { FILE_SUFFIX, readSecretFile } from './secret-files.ts';
+import type { Overrides } from './variables.ts';
 
 /**
  * The variables of one app, for a container without a configuration file. Its other settings have their defaults. The app is
@@ -13,18 +14,11 @@ const SECRET_FILE = `${SECRET}${FILE_SUFFIX}`;
 
 export const APP_VARIABLES: readonly string[] = [ID, KEY, SECRET, SECRET_FILE];
 
-interface AddedApp {
-  readonly value: unknown;
-  /** The variable that set a setting, by the path of the setting. */
-  readonly variables: ReadonlyMap<string, string>;
-  readonly problems: readonly ConfigProblem[];
-}
-
 /** Adds the app of the environment to the content of a file. */
 export function withAppOfEnvironment(
   content: unknown,
   environment: Readonly<Record<string, string | undefined>>,
-): AddedApp {
+): Overrides {
   const given = APP_VARIABLES.filter((name) => environment[name] !== undefined);
   if (given.length === 0) return { value: content, variables: new Map(), problems: [] };
 

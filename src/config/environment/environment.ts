@@ -9,16 +9,7 @@ import { withPlatformPort } from './platform-port.ts';
 import { FILE_SUFFIX, type ReadSecret, readSecretFile, SECRET_SETTINGS } from './secret-files.ts';
 import { isServiceLink } from './service-links.ts';
 import { sharedValues } from './shared-variables.ts';
-import { COMMAND_VARIABLE, type Environment, FILE_VARIABLE } from './variables.ts';
-
-/** The settings in environment variables. */
-export interface Overrides {
-  /** The content of the file, overridden by the variables. */
-  readonly value: unknown;
-  /** The name of the variable that set a setting, by the path of the setting. */
-  readonly variables: ReadonlyMap<string, string>;
-  readonly problems: readonly ConfigProblem[];
-}
+import { COMMAND_VARIABLE, type Environment, FILE_VARIABLE, type Overrides } from './variables.ts';
 
 const PREFIX = 'FANFARE_';
 

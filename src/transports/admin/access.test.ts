@@ -86,8 +86,8 @@ function accessWith({
     senderOf: (given: Given) => access.senderOf(head(given)),
     /** Who sent a request, or the reason of its denial. */
     who(given: Given) {
-      const { asker, denial } = access.identify(head(given), access.senderOf(head(given)));
-      return asker ?? denial?.reason;
+      const { caller, denial } = access.identify(head(given), access.senderOf(head(given)));
+      return caller ?? denial?.reason;
     },
     /** The cookie of a new session. */
     cookie: () => sessions.open({ isSecure: false })[0]?.split(';')[0] ?? '',

@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { type Caller, LOCAL, OWNER } from '../../runtime/caller.ts';
 import { addressKey } from '../../runtime/ip-address.ts';
 import { RateLimiter } from '../../runtime/rates/rate-limiter.ts';
 import type { Rate } from '../../runtime/rates/token-bucket.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
-import { type Asker, LOCAL, OWNER } from './asker.ts';
 import { cameThroughProxy, isFromAnotherSite, isLocal } from './origin-of-request.ts';
 import type { RequestHead } from './request-head.ts';
 import type { BrowserSessions } from './sessions.ts';
@@ -51,8 +51,8 @@ export type LogIn = { readonly password: string } | { readonly token: string };
 
 /** Who sent a request, or why it is denied. */
 export type Identified =
-  | { readonly asker: Asker; readonly denial?: undefined }
-  | { readonly asker?: undefined; readonly denial: Denial };
+  | { readonly caller: Caller; readonly denial?: undefined }
+  | { readonly caller?: undefined; readonly denial: Denial };
 
 const OTHER_SITE = { reason: 'other-site', status: 403 } as const;
 
@@ -139,11 +139,11 @@ export class Access {
     const authorization = head.header('authorization');
     if (authorization !== undefined) {
       const denial = this.checkPassword(passwordIn(authorization), sender);
-      return denial === undefined ? { asker: OWNER } : { denial };
+      return denial === undefined ? { caller: OWNER } : { denial };
     }
     const cookies = head.header('cookie') ?? '';
     if (this.options.sessions.isOpen(cookies)) return onlySameSite(head, OWNER);
-    if (this.mayReadWithoutPassword(head)) return { asker: LOCAL };
+    if (this.mayReadWithoutPassword(head)) return { caller: LOCAL };
     return { denial: this.options.sessions.hasCookie(cookies) ? SESSION_OVER : PASSWORD_MISSING };
   }
 
@@ -187,7 +187,7 @@ export class Access {
     return this.limited(sender, isRight);
   }
 
-  private userOf(head: RequestHead): Asker | undefined {
+  private userOf(head: RequestHead): Caller | undefined {
     const { userProxy } = this.options;
     if (userProxy === undefined || !userProxy.trusted.trusts(head.peer)) return undefined;
     const { userHeader, groupsHeader, groupsSeparator } = userProxy;
@@ -236,10 +236,10 @@ export class Access {
 }
 
 /** Browsers add cookies, and proxies users, to requests of any page. So pages of other sites read nothing either. */
-function onlySameSite(head: RequestHead, asker: Asker): Identified {
+function onlySameSite(head: RequestHead, caller: Caller): Identified {
   return isFromAnotherSite(head)
     ? { denial: { ...OTHER_SITE, error: 'Pages of other sites may not read anything' } }
-    : { asker };
+    : { caller };
 }
 
 /** Decodes a header whose bytes are UTF-8, delivered as one character per byte. */

@@ -1,3 +1,4 @@
+import { type Caller, NOBODY } from '../../runtime/caller.ts';
 import { stackOf } from '../../runtime/error-code.ts';
 import { LogThrottle } from '../../runtime/logging/log-throttle.ts';
 import { printable } from '../../runtime/logging/printable.ts';
@@ -17,7 +18,6 @@ import {
   type UserProxy,
 } from './access.ts';
 import { type AdminAnswer, refuse, textAnswer } from './answers.ts';
-import { type Asker, NOBODY } from './asker.ts';
 import { type AdminBounds, adminBounds } from './bounds.ts';
 import { type AdminRequest, AdminServer, type ServerRefusal } from './http-server.ts';
 import { readJson } from './json-body.ts';
@@ -117,7 +117,7 @@ interface Refused {
 interface KnownRequest {
   readonly request: AdminRequest;
   readonly sender: RequestSender;
-  readonly asker: Asker;
+  readonly caller: Caller;
   readonly isOpen: boolean;
 }
 
@@ -229,17 +229,17 @@ class RequestHandler {
     }
     if (this.isStopping) return refuse(503, 'The server is stopping');
     if (found === undefined) return refuse(503, 'The server is starting');
-    const { asker } = identified;
-    return await this.answerRoute(found, { request, sender, asker, isOpen });
+    const { caller } = identified;
+    return await this.answerRoute(found, { request, sender, caller, isOpen });
   }
 
   private identifyNobody(head: RequestHead): ReturnType<Access['identify']> {
     const denial = this.access.denyOtherSites(head);
-    return denial === undefined ? { asker: NOBODY } : { denial };
+    return denial === undefined ? { caller: NOBODY } : { denial };
   }
 
   private async answerRoute(found: FoundAdminRoute, known: KnownRequest): Promise<AdminAnswer> {
-    const { request, sender, asker, isOpen } = known;
+    const { request, sender, caller, isOpen } = known;
     const { head } = request;
     switch (found.found) {
       case 'nothing':
@@ -266,10 +266,10 @@ class RequestHandler {
           body: body.value,
           head,
           sender,
-          asker,
+          caller,
           session,
           signal,
-          reportRefused: (why) => this.reportRefused(why, { sender, head, user: asker.user }),
+          reportRefused: (why) => this.reportRefused(why, { sender, head, user: caller.user }),
         };
         const answer = await route.answer(call);
         if (answer.body instanceof ReadableStream && !isOpen) this.watchStream(call, stream);
@@ -388,5 +388,5 @@ function orNobody(
   if (reason !== 'password-missing' && reason !== 'session-over') return identified;
   if (found?.found !== 'route') return identified;
   const isForNobody = found.route.isForNobody?.(queryOf(head.target.query) ?? {}) === true;
-  return isForNobody ? { asker: NOBODY } : identified;
+  return isForNobody ? { caller: NOBODY } : identified;
 }

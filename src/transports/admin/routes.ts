@@ -1,7 +1,7 @@
+import type { Caller } from '../../runtime/caller.ts';
 import type { RequestTarget } from '../request-target.ts';
 import type { Denial, LogIn, RequestSender } from './access.ts';
 import type { AdminAnswer } from './answers.ts';
-import type { Asker } from './asker.ts';
 import type { RequestHead } from './request-head.ts';
 
 /** The session of the browser that sent a request. */
@@ -24,7 +24,7 @@ export interface AdminCall {
   readonly head: RequestHead;
   readonly sender: RequestSender;
   /** Nobody, if the route is open. */
-  readonly asker: Asker;
+  readonly caller: Caller;
   readonly session: CallSession;
   /** Aborts when the client has disconnected or, during a streamed answer, is no longer authorised. */
   readonly signal: AbortSignal;

@@ -11,9 +11,11 @@ import type { RequestTarget } from '../request-target.ts';
 import { OPEN_TO_ALL, PREFLIGHT_HEADERS } from './headers.ts';
 import type { Loss, ReceiveRequest, SessionHome, SessionHomes } from './homes/session-home.ts';
 import { PollOutlet, StreamOutlet } from './outlets.ts';
-import { readMessages } from './read-messages.ts';
 import { ResponseEnd } from './response-end.ts';
 import { numberOf, readSessionPath, type SessionPath } from './session-path.ts';
+
+/** Throws if the text is not UTF-8. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Counts requests with messages for unknown sessions. */
 export interface FallbackMeter {
@@ -211,4 +213,18 @@ function refuse(
     status,
     headers: { ...OPEN_TO_ALL, 'content-type': 'text/plain; charset=utf-8', ...headers },
   });
+}
+
+/** Reads the body of a send: a JSON array of strings, one message each. `undefined`: it is something else. */
+function readMessages(body: Uint8Array): readonly string[] | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8.decode(body));
+  } catch {
+    // Malformed input is normal; the caller answers it.
+    return undefined;
+  }
+  if (!Array.isArray(value)) return undefined;
+  const messages: readonly unknown[] = value;
+  return messages.every((message) => typeof message === 'string') ? messages : undefined;
 }

@@ -28,8 +28,8 @@ export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
     {
       method: 'GET',
       path: '/metrics',
-      answer: async ({ asker, reportRefused }) => {
-        const rights = admin.rightsOf(asker);
+      answer: async ({ caller, reportRefused }) => {
+        const rights = admin.rightsOf(caller);
         if (rights === undefined) reportRefused('no-role');
         return rights !== undefined && seesEverything(rights)
           ? await showMetrics(parts)
@@ -67,12 +67,12 @@ function routeOf(operation: Operation, { admin, trail, tenants, log }: RoutePart
     async answer(matched) {
       const call = { ...matched, path: new PathValues(path, matched.path) };
       const isOpen = open === true || isForNobody(operation, call);
-      const rights = isOpen ? NO_RIGHTS : admin.rightsOf(call.asker);
+      const rights = isOpen ? NO_RIGHTS : admin.rightsOf(call.caller);
       try {
         if (!isOpen) authorise(operation, rights, call);
         const { status, body } = await operation.run(admin, {
           ...call,
-          caller: call.asker,
+          caller: call.caller,
           rights: rights ?? NO_RIGHTS,
         });
         if (!isTried(operation, call)) {
@@ -116,8 +116,8 @@ function isTried({ query }: Operation, call: OperationCall): boolean {
 }
 
 /** Whether an unauthenticated caller is allowed. */
-function isForNobody({ forNobody }: Operation, { asker, query }: OperationCall): boolean {
-  return asker.how === 'nobody' && forNobody?.(query) === true;
+function isForNobody({ forNobody }: Operation, { caller, query }: OperationCall): boolean {
+  return caller.how === 'nobody' && forNobody?.(query) === true;
 }
 
 /** The rights of callers who are not logged in. */

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'bun:test';
 import type { Operation } from '../../../admin/operation.ts';
 import { operations } from '../../../admin/operations.ts';
 import { PathValues } from '../../../admin/path-values.ts';
+import { LOCAL, NOBODY, OWNER } from '../../../runtime/caller.ts';
 import type { AuditEntry, AuditRoom } from '../../../stores/admin/audit-store.ts';
-import { LOCAL, NOBODY, OWNER } from '../../../transports/admin/asker.ts';
 import { keptLog } from '../../../webhooks/webhooks.fixture.ts';
 import { AuditTrail } from './audit-trail.ts';
 
@@ -45,7 +45,7 @@ function trailWith(before: readonly AuditEntry[] = []) {
       { status = 200, subject }: { status?: number; subject?: string } = {},
     ) {
       const call = {
-        asker: OWNER,
+        caller: OWNER,
         sender: { address: '192.0.2.1', key: '', throughUnknownProxy: false },
         path: new PathValues(operationOf(id).path, path),
         query: {},
@@ -70,7 +70,7 @@ describe('the audit trail', () => {
   it('notes who changed what, without values', async () => {
     const { note } = trailWith();
     const body = { name: 'shop', limits: { connections: 5 } };
-    expect(await note('changeApp', { asker: ALICE, path: { id: '7' }, body })).toEqual([
+    expect(await note('changeApp', { caller: ALICE, path: { id: '7' }, body })).toEqual([
       {
         id: expect.stringMatching(/^[\da-f-]{36}$/),
         firstAtMs: 1000,
@@ -107,12 +107,12 @@ describe('the audit trail', () => {
 
   it('notes log-ins and secrets that were shown, and nothing else that is only read', async () => {
     const { note } = trailWith();
-    expect(await note('logIn', { asker: NOBODY, body: { password: 'p' } })).toMatchObject([
+    expect(await note('logIn', { caller: NOBODY, body: { password: 'p' } })).toMatchObject([
       { operation: 'logIn', how: 'password', detail: '' },
     ]);
-    expect(await note('logIn', { asker: NOBODY }, { status: 401 })).toEqual([]);
-    expect(await note('logOut', { asker: NOBODY })).toEqual([]);
-    expect(await note('getApp', { asker: LOCAL, path: { id: '7' } })).toEqual([]);
+    expect(await note('logIn', { caller: NOBODY }, { status: 401 })).toEqual([]);
+    expect(await note('logOut', { caller: NOBODY })).toEqual([]);
+    expect(await note('getApp', { caller: LOCAL, path: { id: '7' } })).toEqual([]);
     expect(await note('checkAuth', { path: { id: '7' }, body: {} })).toEqual([]);
     const secrets = { path: { id: '7' }, query: { secrets: 'true' } };
     expect(await note('getApp', secrets)).toMatchObject([{ detail: 'secrets', subject: '7' }]);
@@ -120,7 +120,7 @@ describe('the audit trail', () => {
 
   it('notes what was refused, without text that the caller made up', async () => {
     const { note } = trailWith();
-    const given = { asker: ALICE, path: { id: 'made-up' }, body: { 'made-up': 1 } };
+    const given = { caller: ALICE, path: { id: 'made-up' }, body: { 'made-up': 1 } };
     const [refused] = await note('changeApp', given, { status: 404 });
     expect(refused).toMatchObject({ status: 404, user: 'alice', subject: '', detail: '' });
     const other = { ...given, path: { id: 'another' } };
@@ -144,7 +144,7 @@ describe('the audit trail', () => {
     expect(await note('sendEvent', { path: { id: '7' } })).toEqual([
       { ...first, lastAtMs: clock.nowMs } as AuditEntry,
     ]);
-    for (const change of [{ path: { id: '8' } }, { path: { id: '7' }, asker: ALICE }]) {
+    for (const change of [{ path: { id: '8' } }, { path: { id: '7' }, caller: ALICE }]) {
       const [other] = await note('sendEvent', change);
       expect(other?.id).not.toBe(first?.id ?? '');
     }
@@ -155,8 +155,8 @@ describe('the audit trail', () => {
 
   it('keeps texts short and printable', async () => {
     const { note } = trailWith();
-    const asker = { ...ALICE, user: `a\u001b${'x'.repeat(10_000)}` };
-    const [entry] = await note('deleteApp', { asker, path: { id: 'y'.repeat(10_000) } });
+    const caller = { ...ALICE, user: `a\u001b${'x'.repeat(10_000)}` };
+    const [entry] = await note('deleteApp', { caller, path: { id: 'y'.repeat(10_000) } });
     expect([entry?.user.length, entry?.subject.length]).toEqual([200, 200]);
     expect(entry?.user).not.toContain('\u001b');
   });

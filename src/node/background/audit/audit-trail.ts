@@ -34,7 +34,7 @@ export interface AuditTrailOptions {
 }
 
 interface Done {
-  readonly call: Pick<OperationCall, 'asker' | 'sender' | 'path' | 'query' | 'body'>;
+  readonly call: Pick<OperationCall, 'caller' | 'sender' | 'path' | 'query' | 'body'>;
   readonly status: number;
   readonly answer?: unknown;
 }
@@ -154,7 +154,7 @@ function describe(
   nowMs: number,
 ): Omit<AuditEntry, 'id'> {
   const { call, status, answer } = done;
-  const { user, how } = call.asker;
+  const { user, how } = call.caller;
   const made = isObject(answer) ? answer['id'] : undefined;
   const publish = call.path.of('publish');
   const detail =

@@ -18,7 +18,7 @@ export function logChange(
     key: logLine.subject === 'app' ? call.path.of('key') || textOf(fields['key']) : undefined,
     settings: isObject(call.body) ? textOf(Object.keys(call.body).join(', ')) : undefined,
     by: 'admin-api',
-    who: call.asker.user ?? undefined,
+    who: call.caller.user ?? undefined,
     address: call.sender.address,
   });
 }
@@ -45,7 +45,7 @@ export function logRefusedChange(
     [logLine.subject]: subject,
     status,
     by: 'admin-api',
-    who: call.asker.user ?? undefined,
+    who: call.caller.user ?? undefined,
     address: call.sender.address,
   });
 }

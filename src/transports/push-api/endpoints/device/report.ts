@@ -1,6 +1,5 @@
 import { PushRefusal } from '../../../../push/refusal.ts';
 import { readReport } from '../../../../push/requests/report.ts';
-import { reportingUser } from '../../../../push/webhooks/reporting-user.ts';
 import { readJsonObject } from '../../../../runtime/json-object.ts';
 import type { PushAnswer, PushEndpoint } from '../../call.ts';
 import { refuseContentType } from '../content-type.ts';
@@ -57,4 +56,15 @@ export function report(context: EndpointContext): PushEndpoint {
       );
     },
   };
+}
+
+/**
+ * The user that a webhook may name for a report, if any. Reports are not authenticated, so only the user of the device
+ * counts, and a report that names another user is ignored. Source: push protocol, §3.8.
+ */
+function reportingUser(
+  reported: string | undefined,
+  ofDevice: string | undefined,
+): string | undefined {
+  return reported === undefined || reported === ofDevice ? ofDevice : undefined;
 }

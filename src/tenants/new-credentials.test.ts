@@ -1,6 +1,6 @@
 import { expect, it } from 'bun:test';
 import { createECDH } from 'node:crypto';
-import { newInstance, newInstanceId, newSecretKey, newVapidPair } from './instance-credentials.ts';
+import { newInstance, newInstanceId, newSecretKey, newVapidPair } from './new-credentials.ts';
 
 it('makes ids that are lower-case UUIDs of version 4', () => {
   expect(newInstanceId()).toMatch(

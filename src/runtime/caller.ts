@@ -1,5 +1,5 @@
-/** Who sent a request, as far as the listener knows. What they may do is decided elsewhere. */
-export interface Asker {
+/** Who sent a request to the admin API, as far as the listener knows. What they may do is decided elsewhere. */
+export interface Caller {
   /**
    * `password`: the password, or a session that began with it. `proxy`: a trusted proxy has checked the user.
    * `local`: a program on this machine, which may read metrics. `nobody`: an anonymous caller.
@@ -11,10 +11,10 @@ export interface Asker {
   readonly groups: readonly string[];
 }
 
-export const NOBODY: Asker = { how: 'nobody', user: null, groups: [] };
+export const NOBODY: Caller = { how: 'nobody', user: null, groups: [] };
 
 /** A client that has shown the password. */
-export const OWNER: Asker = { how: 'password', user: null, groups: [] };
+export const OWNER: Caller = { how: 'password', user: null, groups: [] };
 
 /** A program on this machine. */
-export const LOCAL: Asker = { how: 'local', user: null, groups: [] };
+export const LOCAL: Caller = { how: 'local', user: null, groups: [] };

@@ -1,7 +1,18 @@
-import { createECDH, randomBytes, randomUUID } from 'node:crypto';
+import { createECDH, randomBytes, randomInt, randomUUID } from 'node:crypto';
+import type { AppKey } from '../channels/app.ts';
 
 /** The default contact for push services. Apple refuses a contact at localhost. Source: push protocol, §8.3.3. */
 const VAPID_SUBJECT = 'mailto:push@example.com';
+
+/** A random id. Digits only, because the Python and Node libraries accept nothing else. Source: §14.3. */
+export function newAppId(): string {
+  return String(randomInt(100_000_000, 1_000_000_000));
+}
+
+/** A random key (80 bits, public) and its secret (160 bits), both in hex. */
+export function newAppKey(): AppKey {
+  return { key: randomBytes(10).toString('hex'), secret: randomBytes(20).toString('hex') };
+}
 
 /** A random UUID, version 4. */
 export function newInstanceId(): string {
