@@ -1,3 +1,5 @@
+import { readlinkSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import type { Config } from '../../config/schema.ts';
 import type { LoopNotice } from '../../engines/redis/loop-bus.ts';
 import { LineRing } from '../../observability/line-ring.ts';
@@ -6,6 +8,7 @@ import { openLog } from '../../observability/open-log.ts';
 import { InstanceTaps } from '../../push/watching/push-tap.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { messageOf } from '../../runtime/error-code.ts';
+import type { Log } from '../../runtime/ports.ts';
 import { monotonicTimers, systemTimers, unrefTimers } from '../../runtime/system-timers.ts';
 import { every } from '../../runtime/time/every.ts';
 import { Unreadable, UnreadableMessages } from '../../runtime/unreadable.ts';
@@ -33,11 +36,9 @@ import { openMonitoring } from './monitoring/open-monitoring.ts';
 import { openForwardProxy, openResolver } from './outgoing.ts';
 import { openPush } from './push/push.ts';
 import { PushRules } from './push/rules.ts';
-import { ReadinessReports } from './readiness-reports.ts';
 import { openStore } from './store/open-store.ts';
 import { refusedChanges } from './store/refused-changes.ts';
 import { allLoopsServeApps, openTenants } from './tenants.ts';
-import { lowerPriority } from './thread-priority.ts';
 import { TlsRenewal } from './tls-renewal.ts';
 import { openUsage } from './usage/open-usage.ts';
 import { openWatching } from './watching.ts';
@@ -49,7 +50,8 @@ type Post = (message: FromBackground) => void;
 /** The parts of the background loop. */
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
-const PUSH_CONNECTIONS_INTERVAL_MS = 100;
+/** How often the loops are told how many push connections there are, and whether the server is ready. Milliseconds. */
+const REPORT_INTERVAL_MS = 100;
 
 /**
  * Starts the parts, from the first to the last; they stop in the opposite order. Each part gets the parts that it needs, so the
@@ -168,8 +170,9 @@ async function openParts(start: BackgroundStart, post: Post) {
 export class Background {
   private readonly parts: Parts;
   private readonly post: Post;
-  private readonly readinessReports: ReadinessReports;
   private readonly unreadable: UnreadableMessages;
+  private reportedReady = false;
+  private reportedPushConnections = 0;
 
   private constructor(parts: Parts, post: Post) {
     this.parts = parts;
@@ -178,8 +181,11 @@ export class Background {
     // The realtime loops have not seen changes that came before "ready".
     this.followTenants();
     parts.health.watch();
-    this.reportPushConnections();
-    this.readinessReports = new ReadinessReports(parts);
+    // Runs as long as this thread. Readiness also changes with time, so nobody reports a change.
+    every(unrefTimers, REPORT_INTERVAL_MS, () => {
+      this.reportPushConnections();
+      this.reportReadiness();
+    });
     this.unreadable = new UnreadableMessages({ log, meter, clock: monotonicTimers });
   }
 
@@ -205,7 +211,7 @@ export class Background {
       admin.drain();
       push.drain();
     }
-    this.readinessReports.report();
+    this.reportReadiness();
     monitoring.channelsListenAt(channels);
     if (state !== 'listening') return;
     monitoring.monitor.start();
@@ -325,15 +331,23 @@ export class Background {
     });
   }
 
-  /** Reports the number of push connections to the realtime loops. Runs as long as this thread. */
+  /** Reports the number of push connections to the realtime loops if it has changed. */
   private reportPushConnections(): void {
     const { push, realtime } = this.parts;
-    let reported = 0;
-    every(unrefTimers, PUSH_CONNECTIONS_INTERVAL_MS, () => {
-      const open = push.connections();
-      if (open !== reported) realtime.postToAll({ type: 'push-connections', open });
-      reported = open;
-    });
+    const open = push.connections();
+    if (open === this.reportedPushConnections) return;
+    this.reportedPushConnections = open;
+    realtime.postToAll({ type: 'push-connections', open });
+  }
+
+  /** Reports to the listeners for clients whether this server is ready if that has changed. */
+  private reportReadiness(): void {
+    const { readiness, push, realtime } = this.parts;
+    const isReady = readiness.reasons().length === 0;
+    if (isReady === this.reportedReady) return;
+    this.reportedReady = isReady;
+    push.setReadiness(isReady);
+    realtime.postToAll({ type: 'readiness', isReady });
   }
 
   /** Uses renewed files of TLS, and hands the certificate to the main thread, which has the channels listener. */
@@ -385,4 +399,16 @@ function readyMessage(parts: Parts): Extract<FromBackground, { type: 'ready' }> 
     usage: usageBefore,
     tls: certificates.tls,
   };
+}
+
+/** Makes the kernel prefer the realtime loop if both share a core. Only Linux has priorities for threads. */
+function lowerPriority(log: Log): void {
+  if (process.platform !== 'linux') return;
+  try {
+    const thread = Number(readlinkSync('/proc/thread-self').split('/').pop());
+    setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch (error) {
+    // A failure does no harm, but deliveries may be slower during heavy background work.
+    log.debug('The background thread keeps its normal priority', { why: messageOf(error) });
+  }
 }
