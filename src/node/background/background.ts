@@ -27,7 +27,7 @@ import { RealtimeClient } from '../link/realtime-client.ts';
 import { serverName } from '../server-name.ts';
 import { readTlsFiles, type TlsFiles } from '../tls-files.ts';
 import { openAdmin } from './admin/admin.ts';
-import { serveAdmin } from './admin/serve-admin.ts';
+import { adminRoutes } from './admin/admin-routes.ts';
 import type { BackgroundBase } from './base.ts';
 import { openCertificates } from './certificates.ts';
 import { HistoryFile } from './history-file.ts';
@@ -130,15 +130,16 @@ async function openParts(start: BackgroundStart, post: Post) {
     instanceId: (number) => instances.directory.byNumber(number)?.id,
   });
   const services = { tenants, webhooks, instanceTaps, watching, certificates, usage, push };
-  const open = { ...base, admin, ...services };
 
-  const monitoring = stack.use(openMonitoring(open));
+  const monitoring = stack.use(
+    openMonitoring(base, { adminAddress: admin.address, tenants, webhooks, usage, push }),
+  );
   const renewal = stack.use(
     new TlsRenewal({ config, tlsFiles, read: readTlsFiles, timers: systemTimers, log }),
   );
   readiness.tlsFilesFault = () => renewal.fault();
-  serveAdmin({ ...open, monitoring });
-  if (realtime.count > 1) stack.use(new LoopWatch({ ...open, timers: monotonicTimers }));
+  admin.serve(adminRoutes(base, { ...services, monitoring }));
+  if (realtime.count > 1) stack.use(new LoopWatch({ ...base, timers: monotonicTimers }));
   const pushRules = stack.use(
     new PushRules({
       apps: apps.directory,
@@ -163,7 +164,8 @@ async function openParts(start: BackgroundStart, post: Post) {
       loops: realtime.count,
     }),
   );
-  return { ...open, usageBefore, monitoring, renewal, pushRules, historyFile, stack: stack.move() };
+  const running = { monitoring, renewal, pushRules, historyFile, stack: stack.move() };
+  return { ...base, admin, ...services, usageBefore, ...running };
 }
 
 /** The background loop: everything that uses SQL or a slow network. */

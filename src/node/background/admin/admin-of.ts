@@ -2,74 +2,66 @@ import type { Admin } from '../../../admin/admin.ts';
 import { NearSearch } from '../../../admin/channels/near-search.ts';
 import { openApi } from '../../../admin/description/openapi.ts';
 import { operations } from '../../../admin/operations.ts';
-import type { Composing } from '../../../admin/push/composing.ts';
 import { DeviceAdmin } from '../../../admin/push/device-admin.ts';
 import { PublishAdmin } from '../../../admin/push/publish-admin.ts';
 import { rightsOf } from '../../../admin/rights.ts';
-import type { AskByName } from '../../../asking/asker.ts';
-import type { Config } from '../../../config/schema.ts';
 import type { PushTaps } from '../../../push/watching/push-tap.ts';
-import type { Log } from '../../../runtime/ports.ts';
 import { systemTimers } from '../../../runtime/system-timers.ts';
-import type { AuditStore } from '../../../stores/admin/audit-store.ts';
-import type { Database } from '../../../stores/database/database.ts';
+import { StoredAudience } from '../../../stores/push/devices/audience-source.ts';
 import { PublishList } from '../../../stores/push/publishes/publish-list.ts';
 import { StoredPublishes } from '../../../stores/push/publishes/publish-store.ts';
 import { AppAdmin } from '../../../tenants/manage-apps.ts';
 import { InstanceAdmin } from '../../../tenants/manage-instances.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
-import type { RealtimeClient } from '../../link/realtime-client.ts';
-import type { AuditTrail } from '../audit/audit-trail.ts';
-
-import type { BackgroundMetrics } from '../monitoring/metrics.ts';
+import type { BackgroundBase } from '../base.ts';
+import { Composer } from '../composing/composer.ts';
+import type { MonitoringPart } from '../monitoring/open-monitoring.ts';
 import { occupiedChannels } from '../occupied-channels.ts';
+import type { PushPart } from '../push/push.ts';
 import { allLoopsServeApps, type Tenants } from '../tenants.ts';
+import type { UsagePart } from '../usage/open-usage.ts';
 import type { Watching } from '../watching.ts';
 
-export interface AdminParts {
-  readonly config: Pick<Config, 'admin' | 'dashboard'>;
+/** The other parts that operators see and change. */
+export interface AdminUses {
   readonly tenants: Tenants;
-  readonly database: Database;
-  readonly composing: Composing;
-  readonly usage: Admin['usage'];
   readonly webhooks: Webhooks;
   readonly watching: Watching;
   readonly instanceTaps: PushTaps;
-  readonly ask: AskByName;
-  readonly realtime: RealtimeClient;
-  readonly metrics: BackgroundMetrics;
-  readonly server: Admin['server'];
-  readonly followLog: Admin['followLog'];
-  readonly audit: AuditStore;
-  readonly log: Log;
+  readonly usage: UsagePart;
+  readonly push: PushPart;
+  readonly monitoring: MonitoringPart;
 }
 
 /** What the operations of the admin API work with. */
-export function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
-  const { config, ask, audit, composing, usage, webhooks, watching, realtime } = parts;
+export function adminOf(base: BackgroundBase, uses: AdminUses, audit: Admin['audit']): Admin {
+  const { config, database, realtime } = base;
+  const { tenants, usage, webhooks, watching, push } = uses;
+  const { servers, facts, serverLog } = uses.monitoring;
   const search = new NearSearch({
     timers: systemTimers,
     occupied: (appId) => occupiedChannels(realtime, appId),
   });
   let description: Admin['description'] | undefined;
   return {
-    ...tenantAdminsOf(parts),
-    ...pushAdminsOf(parts),
-    composing,
-    ask,
+    ...tenantAdminsOf(base, tenants),
+    ...pushAdminsOf(base, uses),
+    composing: new Composer({
+      instances: tenants.instances.directory,
+      audience: new StoredAudience(database),
+      accept: push.acceptPublish,
+      gateways: push.gateways,
+      live: push.live,
+      timers: systemTimers,
+    }),
+    ask: servers.ask,
     near: (appId, names) => search.find(appId, names),
     watch: (query, reader) => watching.open(query, reader),
-    server: parts.server,
-    followLog: parts.followLog,
-    usage,
+    server: facts,
+    followLog: (filter, reader) => serverLog.follow(filter, reader),
+    usage: usage.shown,
     webhooks,
-    audit: {
-      async list(query) {
-        // Waits until the caller's own last action is in the list.
-        await trail.settled();
-        return await audit.list(query);
-      },
-    },
+    audit,
     rightsOf: (caller) => rightsOf(caller, config),
     // Printed on the first request: printing takes 45 ms, an eighth of a start.
     get description() {
@@ -79,8 +71,10 @@ export function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
   };
 }
 
-function tenantAdminsOf({ tenants, realtime, log }: AdminParts): Pick<Admin, 'apps' | 'instances'> {
-  const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
+function tenantAdminsOf(
+  { realtime, log }: BackgroundBase,
+  { appStore, apps, instanceStore, instances, isStoreOwn }: Tenants,
+): Pick<Admin, 'apps' | 'instances'> {
   return {
     apps: new AppAdmin({
       store: appStore,
@@ -100,9 +94,12 @@ function tenantAdminsOf({ tenants, realtime, log }: AdminParts): Pick<Admin, 'ap
   };
 }
 
-function pushAdminsOf(parts: AdminParts): Pick<Admin, 'devices' | 'publishes'> {
-  const { ask, database, instanceTaps: taps, log } = parts;
-  const { directory } = parts.tenants.instances;
+function pushAdminsOf(
+  { database, log }: BackgroundBase,
+  { tenants, instanceTaps: taps, monitoring }: AdminUses,
+): Pick<Admin, 'devices' | 'publishes'> {
+  const { directory } = tenants.instances;
+  const { ask } = monitoring.servers;
   return {
     devices: new DeviceAdmin({
       database,

@@ -8,6 +8,7 @@ import { isDryRun } from '../../../admin/tenant-shapes.ts';
 import { Unanswered } from '../../../asking/unanswered.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
 import type { Log } from '../../../runtime/ports.ts';
+import { AuditStore } from '../../../stores/admin/audit-store.ts';
 import { isStoreFault, plainFault } from '../../../stores/database/faults.ts';
 import { OperationRefused } from '../../../tenants/operation-refused.ts';
 import { type AdminAnswer, JSON_TYPE, refuse, TEXT } from '../../../transports/admin/answers.ts';
@@ -15,15 +16,25 @@ import type { AdminRoute } from '../../../transports/admin/routes.ts';
 import { AuditTrail } from '../audit/audit-trail.ts';
 import { logChange, logRefusedChange } from '../audit/change-log.ts';
 import type { OperationCall } from '../audit/operation-call.ts';
+import type { BackgroundBase } from '../base.ts';
 import { dashboardRoutes } from '../dashboard/routes.ts';
+import type { BackgroundMetrics } from '../monitoring/metrics.ts';
 import type { Tenants } from '../tenants.ts';
-import { type AdminParts, adminOf } from './admin-of.ts';
+import { type AdminUses, adminOf } from './admin-of.ts';
 
 /** The routes of the admin listener: `/metrics`, each operation of the admin API, and the dashboard. */
-export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
-  const { config, log } = parts;
-  const trail = new AuditTrail({ store: parts.audit, log, clock: Date });
-  const admin = adminOf(parts, trail);
+export function adminRoutes(base: BackgroundBase, uses: AdminUses): readonly AdminRoute[] {
+  const { config, database, log } = base;
+  const { tenants, monitoring } = uses;
+  const audit = new AuditStore(database);
+  const trail = new AuditTrail({ store: audit, log, clock: Date });
+  const admin = adminOf(base, uses, {
+    async list(query) {
+      // Waits until the caller's own last action is in the list.
+      await trail.settled();
+      return await audit.list(query);
+    },
+  });
   return [
     {
       method: 'GET',
@@ -32,19 +43,17 @@ export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
         const rights = admin.rightsOf(caller);
         if (rights === undefined) reportRefused('no-role');
         return rights !== undefined && seesEverything(rights)
-          ? await showMetrics(parts)
+          ? await showMetrics(base, monitoring.metrics)
           : refuse(403, 'Metrics concern the whole server, and your role is not for all of it');
       },
     },
-    ...operations.map((operation) =>
-      routeOf(operation, { admin, trail, tenants: parts.tenants, log }),
-    ),
+    ...operations.map((operation) => routeOf(operation, { admin, trail, tenants, log })),
     ...(config.dashboard.enabled
       ? dashboardRoutes({
           log,
           pathPrefix: config.admin.pathPrefix,
-          channels: () => parts.server().listeners.channels,
-          push: () => parts.server().listeners.push,
+          channels: () => monitoring.facts().listeners.channels,
+          push: () => monitoring.facts().listeners.push,
         })
       : []),
   ];
@@ -134,7 +143,10 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
   return new OperationRefused('unavailable', `The store cannot be used now: ${why}`);
 }
 
-async function showMetrics({ realtime, metrics, log }: AdminParts): Promise<AdminAnswer> {
+async function showMetrics(
+  { realtime, log }: BackgroundBase,
+  metrics: BackgroundMetrics,
+): Promise<AdminAnswer> {
   try {
     const body = metrics.print(await realtime.askAll('metrics', {}));
     return { status: 200, contentType: 'text/plain; version=0.0.4; charset=utf-8', body };

@@ -1,21 +1,12 @@
 import type { ServerFacts } from '../../../asking/facts/servers.ts';
-import type { Config } from '../../../config/schema.ts';
 import { secretKeyName } from '../../../config/settings/secret-key-name.ts';
-import type { LineRing } from '../../../observability/line-ring.ts';
-import type { TableMeter } from '../../../observability/meter.ts';
-import type { Resolver } from '../../../outgoing/resolve.ts';
-import type { Log } from '../../../runtime/ports.ts';
 import { systemTimers } from '../../../runtime/system-timers.ts';
-import { type Database, sqliteFileOf } from '../../../stores/database/database.ts';
-import type { Readiness } from '../../../transports/admin/readiness.ts';
+import { sqliteFileOf } from '../../../stores/database/database.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { loopName } from '../../link/loop-name.ts';
 import type { ListenerAddress } from '../../link/messages.ts';
-import type { RealtimeClient } from '../../link/realtime-client.ts';
-import type { MemoryPlan } from '../../memory/shares.ts';
 import { serverName } from '../../server-name.ts';
-import type { TlsFiles } from '../../tls-files.ts';
-import type { AdminPart } from '../admin/admin.ts';
+import type { BackgroundBase } from '../base.ts';
 import { ownInstallation } from '../cluster/installation.ts';
 import { type ClusterPart, type OpenClusterOptions, openCluster } from '../cluster/open-cluster.ts';
 import { LogReading } from '../log/log-reading.ts';
@@ -26,21 +17,9 @@ import { BackgroundMetrics } from './metrics.ts';
 import { Monitor } from './monitor.ts';
 import { serverFacts } from './server-facts.ts';
 
-export interface MonitoringOptions {
-  readonly config: Config;
-  readonly memory: MemoryPlan;
-  readonly tlsFiles: TlsFiles;
-  readonly realtime: RealtimeClient;
-  readonly log: Log;
-  /** The latest lines of the log. */
-  readonly ring: LineRing;
-  /** Log lines of this loop that were dropped so far. */
-  readonly logLinesDropped: () => number;
-  readonly meter: TableMeter;
-  readonly resolver: Resolver;
-  readonly readiness: Readiness;
-  readonly database: Database;
-  readonly admin: AdminPart;
+/** The other parts that are monitored. */
+export interface MonitoringUses {
+  readonly adminAddress: ListenerAddress;
   readonly tenants: Tenants;
   readonly webhooks: Webhooks;
   readonly usage: UsagePart;
@@ -60,15 +39,17 @@ export interface MonitoringPart extends Disposable {
   channelsListenAt(address: ListenerAddress | undefined): void;
 }
 
-export function openMonitoring(options: MonitoringOptions): MonitoringPart {
-  const { config, realtime, webhooks, push, ring, readiness, admin, log } = options;
+export function openMonitoring(base: BackgroundBase, uses: MonitoringUses): MonitoringPart {
+  const { config, realtime, ring, readiness, database, log } = base;
+  const { adminAddress: admin, tenants, webhooks, push } = uses;
   using parts = new DisposableStack();
-  const metrics = parts.use(new BackgroundMetrics({ ...options, push: () => push.figures() }));
-  const monitor = parts.use(openMonitor(options, metrics));
+  const metrics = parts.use(
+    new BackgroundMetrics({ ...base, webhooks, push: () => push.figures() }),
+  );
+  const monitor = parts.use(openMonitor(base, uses, metrics));
   let channels: ListenerAddress | undefined;
   const threads = realtime.count;
-  const facts = () =>
-    serverFacts({ config, threads, channels, push: push.address, admin: admin.address });
+  const facts = () => serverFacts({ config, threads, channels, push: push.address, admin });
   const serverLog = parts.use(
     new LogReading({ node: serverName(config), ring, timers: systemTimers, log }),
   );
@@ -80,11 +61,11 @@ export function openMonitoring(options: MonitoringOptions): MonitoringPart {
       readiness,
       webhooks,
       lines: (query) => serverLog.list(query),
-      installation: () => ownInstallation(options.database, options.tenants.apps.directory.all()),
+      installation: () => ownInstallation(database, tenants.apps.directory.all()),
       log,
       secretKeyUses: (id) =>
-        options.tenants.instances.directory.byId(id)?.keyUses?.shown(secretKeyName) ?? [],
-      lastOutcomes: lastOutcomesOf(options),
+        tenants.instances.directory.byId(id)?.keyUses?.shown(secretKeyName) ?? [],
+      lastOutcomes: lastOutcomesOf(uses),
     }),
   );
   const running = parts.move();
@@ -101,8 +82,11 @@ export function openMonitoring(options: MonitoringOptions): MonitoringPart {
   };
 }
 
-function openMonitor(options: MonitoringOptions, metrics: BackgroundMetrics): Monitor {
-  const { config, tlsFiles, realtime, readiness, tenants, webhooks, usage, push, log } = options;
+function openMonitor(
+  { config, memory, tlsFiles, realtime, readiness, log }: BackgroundBase,
+  { tenants, webhooks, usage, push }: MonitoringUses,
+  metrics: BackgroundMetrics,
+): Monitor {
   return new Monitor({
     realtime,
     loops: Array.from({ length: realtime.count }, (_, loop) => loopName(loop)),
@@ -114,7 +98,7 @@ function openMonitor(options: MonitoringOptions, metrics: BackgroundMetrics): Mo
     usageToday: () => usage.today(),
     circuits: () => push.figures().openCircuits,
     maxConnections: config.channels.maxConnections,
-    memoryAllows: options.memory.shares.connections,
+    memoryAllows: memory.shares.connections,
     storeFile: sqliteFileOf(config.store.url),
     tls: tlsFiles.listeners,
     log,
@@ -125,10 +109,7 @@ function openMonitor(options: MonitoringOptions, metrics: BackgroundMetrics): Mo
 const NO_OUTCOMES = { acceptedAtMs: undefined, refusal: undefined };
 
 /** Makes the function that finds the latest outcome of the gateway of an instance on this server. */
-function lastOutcomesOf({
-  tenants,
-  push,
-}: Pick<MonitoringOptions, 'tenants' | 'push'>): OpenClusterOptions['lastOutcomes'] {
+function lastOutcomesOf({ tenants, push }: MonitoringUses): OpenClusterOptions['lastOutcomes'] {
   const { directory } = tenants.instances;
   return (instanceId, platform) => {
     const number = directory.byId(instanceId)?.number;
