@@ -3,11 +3,18 @@ import { readdirSync } from 'node:fs';
 
 /** Source: `socket.h` and `tcp.h` of Linux. */
 const SOL_SOCKET = 1;
+const SO_RCVBUF = 8;
 const SO_ACCEPTCONN = 30;
 const IPPROTO_TCP = 6;
 const TCP_USER_TIMEOUT = 18;
 const TCP_NOTSENT_LOWAT = 25;
 const INT_BYTES = 4;
+
+/**
+ * What the kernel may hold of what a client sends and the server has not read; the kernel doubles this number for what it needs
+ * itself. It begins with as much by default, and goes up to many MiB for a client that sends quickly.
+ */
+const UNREAD_BYTES = 65_536;
 
 /** After this time in which a client takes nothing of what waits for it, the kernel ends its connection. */
 export const ACCEPTED_TIMEOUT_MS = 30_000;
@@ -24,6 +31,9 @@ const { i32, ptr } = FFIType;
  * It takes at most `unsentBytes` and one packet of a connection in advance, before the network can take it; otherwise up to
  * 4 MiB of what a client does not read, which counts as memory of the container and not as waiting for the client. What is on
  * its way through the network is not bounded, so neither is the speed of a connection.
+ *
+ * Of what clients send, it takes 64 KiB of each connection in advance. A client sends at most as much in the time of a packet
+ * and its answer.
  *
  * It holds them for at most `ACCEPTED_TIMEOUT_MS`. Otherwise it would hold them without end for a client that answers and does
  * not read, also after the connection was closed.
@@ -47,12 +57,13 @@ export function boundAcceptedSockets(unsentBytes: number): boolean {
       const isSocket =
         symbols.getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, value, length) === 0;
       if (!isSocket || number.getInt32(0, true) !== 1) continue;
-      for (const [option, bound] of [
-        [TCP_NOTSENT_LOWAT, unsentBytes],
-        [TCP_USER_TIMEOUT, ACCEPTED_TIMEOUT_MS],
+      for (const [level, option, bound] of [
+        [IPPROTO_TCP, TCP_NOTSENT_LOWAT, unsentBytes],
+        [IPPROTO_TCP, TCP_USER_TIMEOUT, ACCEPTED_TIMEOUT_MS],
+        [SOL_SOCKET, SO_RCVBUF, UNREAD_BYTES],
       ] as const) {
         number.setInt32(0, bound, true);
-        symbols.setsockopt(descriptor, IPPROTO_TCP, option, value, INT_BYTES);
+        symbols.setsockopt(descriptor, level, option, value, INT_BYTES);
       }
     }
     return true;

@@ -5,7 +5,7 @@ import type { SocketMarks } from '../../runtime/shared-memory/socket-marks.ts';
 import type { KernelSocket, KernelSockets } from './kernel-sockets.ts';
 import { surplusOf } from './surplus.ts';
 
-/** Idle connections are counted while more than this part of the channels listener's descriptors is in use. */
+/** Idle connections are counted while more than this part of the threshold is in use. */
 const SCARCE = 0.75;
 
 /** What part of them idle connections may then have together. */
@@ -23,8 +23,10 @@ export interface IdleSocketsOptions {
   readonly marks: SocketMarks;
   /** The port of the channels listener; 0 while it is not open. */
   readonly port: () => number;
-  /** Descriptors for the channels listener. */
+  /** Descriptors that connections to the channels listener may use. */
   readonly threshold: number;
+  /** What this number follows from. */
+  readonly bound: 'open files' | 'memory';
   readonly trusts: (address: string) => boolean;
   /** Called with how many were closed. */
   readonly onEnded: (count: number) => void;
@@ -39,7 +41,7 @@ interface Found extends KernelSocket {
 
 /**
  * Closes connections to the channels listener that are idle, or whose request or handshake does not arrive in full, while
- * descriptors are scarce. The runtime neither counts them nor knows their addresses, so the kernel is asked.
+ * descriptors or memory for connections are scarce. The runtime neither counts them nor knows their addresses, so the kernel is asked.
  */
 export class IdleSockets {
   private readonly options: IdleSocketsOptions;
@@ -101,7 +103,8 @@ export class IdleSockets {
     onEnded(ending.length);
     const [first] = ending;
     this.throttle.run('', (throttled) =>
-      log.warn('Idle connections closed: too many open files', {
+      log.warn('Idle connections closed to make room', {
+        bound: this.options.bound,
         closed: ending.length,
         kept: found.length - ending.length,
         address: first?.address,

@@ -1,12 +1,18 @@
 import { expect, it } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { clientFrame, pathOf, RawClient } from '../../../testing/clients/raw-client.ts';
-import { RawHttp } from '../../../testing/clients/raw-http.ts';
-import { api, signedTarget, trigger } from '../../../testing/clients/sign.ts';
-import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
+import { PushRequests, requestPush } from '../../../testing/clients/push-requests.ts';
+import { RawClient } from '../../../testing/clients/raw-client.ts';
+import { trigger } from '../../../testing/clients/sign.ts';
+import { untrusted } from '../../../testing/servers/certificates.ts';
+import { configOf, type Fanfare, spawnFanfare } from '../../../testing/servers/fanfare.ts';
 import { makeMemoryGroup } from '../../../testing/servers/memory-group.ts';
 import { INSTANCE, instanceSettings, pushSettings } from '../../../testing/servers/push-server.ts';
+import { fillStore } from '../push/delivery-rows.ts';
+import * as fills from './fills.ts';
 
 /*
  * One app fills every bound of memory at once, on servers with little memory. The server must survive, and a client of
@@ -14,15 +20,40 @@ import { INSTANCE, instanceSettings, pushSettings } from '../../../testing/serve
  * setting instead, and that is printed.
  */
 
-const MIB = 1_048_576;
-const LOUD = { key: 'loud-key', secret: 'loud-secret' };
+const { ALL, LOUD, MIB } = fills;
 const LONG_MS = 180_000;
 
 /** Clients that do not read an event that is sent to all of them. */
 const DEAF = 3_000;
 
+interface Size {
+  readonly mebibytes: number;
+  readonly hasTls: boolean;
+}
+
+/** Accepts connections, and hands them on. */
+async function listen(parts: AsyncDisposableStack, accept: (socket: Socket) => void) {
+  const server: Server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    accept(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  parts.defer(() => void server.close());
+  return (server.address() as { port: number }).port;
+}
+
+/** Where clients without TLS reach a port that has it. */
+function withoutTls(parts: AsyncDisposableStack, port: number): Promise<number> {
+  return listen(parts, (client) => {
+    const server = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
+    server.on('error', () => client.destroy());
+    client.on('close', () => server.destroy());
+    client.pipe(server).pipe(client);
+  });
+}
+
 /** A server of the attacked kind, and the honest client. */
-async function stage(mebibytes: number) {
+async function stage({ mebibytes, hasTls }: Size) {
   await using parts = new AsyncDisposableStack();
   const group = makeMemoryGroup(mebibytes * MIB);
   if (typeof group === 'string') {
@@ -30,143 +61,67 @@ async function stage(mebibytes: number) {
   } else {
     parts.use(group);
   }
-  // It accepts webhooks, and does not answer.
-  const webhooks = createServer((socket) => void socket.on('error', () => undefined)).listen(0);
-  parts.defer(() => void webhooks.close());
-  await new Promise((resolve) => webhooks.once('listening', resolve));
-  const { port } = webhooks.address() as { port: number };
-  const server = parts.use(
-    await startFanfare({
-      threads: 1,
-      onlyOne: 'memory',
-      ...(typeof group === 'string' ? {} : { command: group.command }),
-      moreApps: [
-        {
-          id: 'loud',
-          keys: [LOUD],
-          clientEvents: true,
-          history: [{ channels: 'kept-*', events: 10_000, bytes: 64 * MIB }],
-          limits: { historyBytes: 0 },
-          webhooks: [
-            { url: `http://127.0.0.1:${port}/`, events: ['channel_occupied', 'client_event'] },
-          ],
-        },
-      ],
-      config: {
-        ...(typeof group === 'string' && { memoryBytes: mebibytes * MIB }),
-        log: { level: 'info', format: 'json' },
-        webhooks: { allowPrivateAddresses: true },
-        push: pushSettings(instanceSettings()),
+  // The receivers of webhooks and of pushes: they accept, and do not answer.
+  let pushes = 0;
+  const hanging = await listen(parts, (socket) => {
+    socket.on('data', (bytes) => {
+      if (/^POST \/\d/.test(bytes.toString('latin1'))) pushes++;
+    });
+  });
+  const directory = mkdtempSync(join(tmpdir(), 'fanfare-test-'));
+  parts.defer(() => rmSync(directory, { recursive: true, force: true }));
+  const instance = { ...instanceSettings(), limits: { publishesPerSecond: 0 } };
+  const files = { certFile: join(directory, 'cert.pem'), keyFile: join(directory, 'key.pem') };
+  writeFileSync(files.certFile, untrusted.cert);
+  writeFileSync(files.keyFile, untrusted.key);
+  const settings = configOf(directory, {
+    moreApps: [
+      {
+        id: 'loud',
+        keys: [LOUD],
+        clientEvents: true,
+        history: [{ channels: 'kept-*', events: 10_000, bytes: 64 * MIB }],
+        limits: { historyBytes: 0 },
+        webhooks: [
+          { url: `http://127.0.0.1:${hanging}/`, events: ['channel_occupied', 'client_event'] },
+        ],
       },
-    }),
-  );
-  const honest = parts.use(await RawClient.connect(server, { transport: 'ws' }));
-  await honest.subscribe('mine');
-  const running = parts.move();
-  return { server, honest, group, [Symbol.asyncDispose]: () => running.disposeAsync() };
-}
-
-type Stage = Awaited<ReturnType<typeof stage>>;
-
-/** Opens a connection that subscribes at once, and reads nothing after the first bytes. */
-async function connect(server: Fanfare, channels: readonly string[], parts: DisposableStack) {
-  const greeted = Promise.withResolvers<void>();
-  const frames = channels.map((channel) =>
-    clientFrame(1, JSON.stringify({ event: 'pusher:subscribe', data: { channel } })),
-  );
-  const socket = await Bun.connect({
-    hostname: '127.0.0.1',
-    port: server.port,
-    socket: {
-      data: (opened) => {
-        opened.pause();
-        greeted.resolve();
-      },
-      close: () => greeted.resolve(),
-      error: () => greeted.resolve(),
+    ],
+    config: {
+      ...(typeof group === 'string' && { memoryBytes: mebibytes * MIB }),
+      ...(hasTls && { tls: files }),
+      realtime: { threads: 1 },
+      log: { level: 'info', format: 'json' },
+      webhooks: { allowPrivateAddresses: true },
+      push: pushSettings(instance),
     },
   });
-  parts.defer(() => socket.terminate());
-  const head =
-    `GET ${pathOf(7, LOUD.key)} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
-    'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
-  socket.write(Buffer.concat([Buffer.from(head), ...frames]));
-  await greeted.promise;
-}
-
-/** More connections and subscriptions than there is room for. The first of them hear what is sent to all. */
-async function connectAll({ server }: Stage, count: number, parts: DisposableStack) {
-  for (let from = 0; from < count; from += 100) {
-    const batch = Array.from({ length: 100 }, (_, place) => {
-      const own = [1, 2, 3, 4, 5].map((n) => `own-channel-${n}-of-${from + place}`);
-      return connect(server, from < DEAF ? ['hot', ...own] : own, parts);
-    });
-    await Promise.all(batch);
-  }
-}
-
-interface Published {
-  readonly channel: (n: number) => string;
-  readonly data: string;
-  /** Characters of all events. */
-  readonly total: number;
-}
-
-/** Publishes events in batches. What the server refuses does not matter here. */
-async function publish({ server }: Stage, { channel, data, total }: Published) {
-  for (let n = 0; n * data.length < total; ) {
-    const batch = Array.from({ length: 10 }, () => ({ name: 'e', channel: channel(n++), data }));
-    const body = JSON.stringify({ batch });
-    await api(server, 'POST', '/apps/loud/batch_events', { body, ...LOUD });
-  }
-}
-
-interface Unfinished {
-  readonly port: number;
-  readonly target: string;
-  readonly headers?: string;
-}
-
-/** Sends most of a body of a megabyte. */
-async function halfABody({ port, target, headers = '' }: Unfinished, parts: AsyncDisposableStack) {
-  const connection = parts.use(await RawHttp.open({ port }));
-  connection.write(
-    `POST ${target} HTTP/1.1\r\nHost: x\r\n${headers}Content-Length: 1000000\r\n\r\n`,
+  const config = join(directory, 'config.json');
+  writeFileSync(config, JSON.stringify(settings));
+  const browsers = fills.browsersAt(hanging, 20 * mebibytes, instance.web.allowedHosts);
+  await fillStore(`sqlite:${join(directory, 'fanfare.db')}`, INSTANCE.id, ALL, browsers);
+  const server = parts.use(
+    await spawnFanfare(
+      ['serve', '--config', config],
+      directory,
+      {},
+      typeof group === 'string' ? {} : { command: group.command },
+    ),
   );
-  connection.write('x'.repeat(900_000));
-}
-
-/** Asks for something long and does not read the answer. */
-async function unread({ port, target, headers = '' }: Unfinished, parts: AsyncDisposableStack) {
-  const connection = parts.use(await RawHttp.open({ port }));
-  connection.pauseReading();
-  connection.write(`GET ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
-}
-
-/** Requests to all listeners that are not finished, and answers that are not read. */
-async function requestAll({ server }: Stage, parts: AsyncDisposableStack) {
-  const { port, pushPort, adminPort, adminPassword } = server;
-  const bearer = `Authorization: Bearer ${INSTANCE.secretKey}\r\n`;
-  const basic = `Authorization: Basic ${btoa(`:${adminPassword}`)}\r\n`;
-  const history = '/apps/loud/channels/kept-1/history';
-  for (let n = 0; n < 40; n++) {
-    await unread({ port, target: signedTarget('GET', history, LOUD) }, parts);
-    await halfABody({ port, target: signedTarget('POST', '/apps/loud/events', LOUD) }, parts);
-    const users = `/publish_api/v1/instances/${INSTANCE.id}/publishes/users`;
-    await halfABody({ port: pushPort, target: users, headers: bearer }, parts);
-    await unread({ port: adminPort, target: '/api/v1/openapi.json', headers: basic }, parts);
-  }
-}
-
-/** Sends more frames than can be answered in one turn of the loop. */
-async function flood({ server }: Stage, parts: AsyncDisposableStack) {
-  const message = { event: 'client-x', channel: 'private-x', data: 'я'.repeat(30_000) };
-  const frames = Array.from({ length: 20 }, () => clientFrame(1, JSON.stringify(message)));
-  for (let n = 0; n < 10; n++) {
-    const path = pathOf(7, LOUD.key);
-    const client = parts.use(await RawClient.open(server, { path, transport: 'ws' }));
-    client.writeBytes(Buffer.concat(frames));
-  }
+  const plain = !hasTls
+    ? server
+    : Object.assign(Object.create(server) as Fanfare, {
+        port: await withoutTls(parts, server.port),
+        pushPort: await withoutTls(parts, server.pushPort),
+      });
+  const honest = parts.use(await RawClient.connect(plain, { transport: 'ws' }));
+  await honest.subscribe('mine');
+  const open = parts.adopt(new DisposableStack(), (stack) => stack.dispose());
+  const running = parts.move();
+  return {
+    ...{ server, plain, hasTls, honest, group, open, pushes: () => pushes },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
 }
 
 /** The memory of the process, without the pages of files, which the system can take back. */
@@ -175,11 +130,16 @@ function anonymousBytes({ process }: Fanfare): number {
   return Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024;
 }
 
-it.each([256, 512])(
-  'a server with %p MiB survives when all bounds are reached at once, and other apps are served',
-  async (mebibytes) => {
-    await using staged = await stage(mebibytes);
-    const { server, honest, group } = staged;
+it.each([
+  { mebibytes: 256, hasTls: false },
+  { mebibytes: 512, hasTls: false },
+  { mebibytes: 256, hasTls: true },
+])(
+  'a server with $mebibytes MiB (TLS: $hasTls) survives when all bounds are reached at once, and other apps are served',
+  async (size) => {
+    const { mebibytes, hasTls } = size;
+    await using staged = await stage(size);
+    const { server, plain, honest, group } = staged;
     let most = 0;
     const look = () => {
       const used = typeof group === 'string' ? anonymousBytes(server) : group.usedBytes();
@@ -187,39 +147,55 @@ it.each([256, 512])(
     };
     const looking = setInterval(look, 50);
     using _stopLooking = { [Symbol.dispose]: () => clearInterval(looking) };
-    await using requests = new AsyncDisposableStack();
-    using connections = new DisposableStack();
 
     const served = async (text: string) => {
-      await trigger(server, { name: 'e', channel: 'mine', data: text });
+      await trigger(plain, { name: 'e', channel: 'mine', data: text });
       expect(await honest.receive()).toMatchObject({ event: 'e', data: text });
     };
-    await connectAll(staged, Math.ceil((mebibytes * 17) / 100) * 100, connections);
+    await fills.openIdleConnections(staged, mebibytes * (hasTls ? 4 : 7));
+    await served('among idle connections');
+    await fills.openSessions(staged, 300);
+    await served('among sessions');
+    await fills.openWebSockets(staged, {
+      ...(hasTls ? { count: mebibytes * 4, channels: 20 } : { count: mebibytes * 16, channels: 6 }),
+      deaf: DEAF,
+    });
     await served('among all connections');
+    await fills.openPushConnections(staged, mebibytes * (hasTls ? 1 : 2));
+    await served('among push connections');
+    const requests = new PushRequests(INSTANCE);
+    const news = { interests: [ALL], web: { notification: { title: 'x'.repeat(2_000) } } };
+    for (let n = 0; n < 4; n++) await requestPush(plain, requests.publish(news));
+    await served('beside devices');
     const cached = { channel: (n: number) => `cache-${n}`, data: 'я'.repeat(300) };
-    await publish(staged, { ...cached, total: mebibytes * 13_000 });
+    await fills.publish(staged, { ...cached, total: mebibytes * 13_000 });
     const kept = { channel: (n: number) => `kept-${n % 10}`, data: 'я'.repeat(5_000) };
-    await publish(staged, { ...kept, total: mebibytes * 12_000 });
+    await fills.publish(staged, { ...kept, total: mebibytes * 12_000 });
     await served('beside what is remembered');
     // A client's own system takes the first 64 KB, and this is more than all bounds and all memory for all of them.
     const hot = { channel: () => 'hot', data: 'x'.repeat(10_000) };
-    await publish(staged, { ...hot, total: 800_000 });
+    await fills.publish(staged, { ...hot, total: 800_000 });
     await served('beside what is not read');
-    await requestAll(staged, requests);
-    await flood(staged, requests);
+    await fills.openRequests(staged);
+    await served('beside requests');
+    await fills.flood(staged);
     for (let n = 0; n < 10; n++) await served(`to the end: ${n}`);
 
     look();
     expect([server.process.exitCode, server.process.signalCode]).toEqual([null, null]);
     expect(most).toBeLessThan(mebibytes * MIB);
     if (typeof group !== 'string') expect(group.kills()).toBe(0);
+    // The devices of the publishes are in memory, and the requests to their push service are not answered.
+    expect(staged.pushes()).toBeGreaterThan(50);
     const { stderr } = server.output;
     // What must have happened at the bounds.
     for (const line of [
       `"memoryMiB":${mebibytes}`,
       'Over capacity',
+      'Idle connections closed',
       'limit of subscriptions',
       'read too slowly',
+      'do not read, and hold too much memory',
       'Server is overloaded',
       'Too many answers',
     ]) {

@@ -2,8 +2,9 @@ import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { every } from '../../../runtime/time/every.ts';
 import { FileGuard } from '../../file-guard.ts';
 import { loopName } from '../../link/loop-name.ts';
-import { countOpenFiles } from '../../open-files.ts';
-import { IdleSockets } from '../../sockets/idle-sockets.ts';
+import type { MemoryPlan } from '../../memory/shares.ts';
+import { countOpenFiles, type OpenFiles } from '../../open-files.ts';
+import { IdleSockets, type IdleSocketsOptions } from '../../sockets/idle-sockets.ts';
 import { openKernelSockets } from '../../sockets/kernel-sockets.ts';
 import type { LoopBase } from '../loop-base.ts';
 import type { Listeners } from './listeners.ts';
@@ -14,6 +15,9 @@ import type { Listeners } from './listeners.ts';
  */
 const INTERVAL_MS = 20;
 
+/** Descriptors for each connection of a client that fits in the memory. Idle ones, with up to 12 KiB each, have a quarter of them. */
+const WITH_IDLE = 5 / 3;
+
 /** Stops listening while few file descriptors are left. Checks nothing where the system does not report its limit. */
 export interface FileChecks {
   start(): void;
@@ -23,7 +27,7 @@ export interface FileChecks {
 }
 
 export function openFileChecks(base: LoopBase, listeners: Listeners): FileChecks {
-  const { openFiles, links, socketsInUse, proxies, meter, log } = base;
+  const { openFiles, memory, links, socketsInUse, proxies, meter, log } = base;
   const guard =
     openFiles &&
     new FileGuard({
@@ -42,7 +46,7 @@ export function openFileChecks(base: LoopBase, listeners: Listeners): FileChecks
       sockets: kernel,
       marks: socketsInUse,
       port: () => listeners.listeningPort,
-      threshold: openFiles.threshold,
+      ...idleBound(memory, openFiles),
       trusts: (address) => proxies.trusts(address),
       onEnded: (count) => meter.count('connectionsRefused', count, 'idle'),
       log,
@@ -64,4 +68,15 @@ export function openFileChecks(base: LoopBase, listeners: Listeners): FileChecks
       pushConnections = open;
     },
   };
+}
+
+/** Returns how many descriptors the channels listener may use before idle connections are closed. */
+function idleBound(
+  { shares, isPlenty }: MemoryPlan,
+  { threshold }: OpenFiles,
+): Pick<IdleSocketsOptions, 'threshold' | 'bound'> {
+  const inMemory = isPlenty ? Number.POSITIVE_INFINITY : Math.ceil(shares.connections * WITH_IDLE);
+  return inMemory < threshold
+    ? { threshold: inMemory, bound: 'memory' }
+    : { threshold, bound: 'open files' };
 }
