@@ -1,6 +1,6 @@
 import type { ProblemGroup } from '../channels/problems/problem-book.ts';
 import type { LastOutcomes } from '../push/delivering/ports.ts';
-import { type Platform, platforms } from '../push/model/device.ts';
+import { byPlatform } from '../push/model/device.ts';
 import { mergeUses } from '../runtime/keys/key-uses.ts';
 import type { ConnectionDetails } from './facts/connections.ts';
 import type { GatewaysOfCluster, GatewaysOfServer, PauseOfCluster } from './facts/gateways.ts';
@@ -188,8 +188,6 @@ export function mergeGateways(all: readonly AnswerOf<GatewaysOfServer>[]): Gatew
       });
     }
   }
-  const byPlatform = <Value>(make: (platform: Platform) => Value) =>
-    Object.fromEntries(platforms.map((one) => [one, make(one)])) as Record<Platform, Value>;
   return {
     pauses: [...found.values()].toSorted((a, b) => a.sinceMs - b.sinceMs),
     // The numbers may overlap, so the largest one is a lower bound.

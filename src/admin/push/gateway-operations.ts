@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { InstanceSettings } from '../../config/schema.ts';
 import { instanceSettings } from '../../config/settings/push-settings.ts';
 import type { LastOutcomes } from '../../push/delivering/ports.ts';
-import { adviceOn } from '../../push/explain/advice.ts';
 import { type Platform, platforms } from '../../push/model/device.ts';
 import { checked } from '../../tenants/checked.ts';
 import { merged } from '../../tenants/merged.ts';
@@ -12,18 +11,9 @@ import { type Operation, operation } from '../operation.ts';
 import { hasRole } from '../rights.ts';
 import { onTenant } from '../tenant-shapes.ts';
 import { devicePlatform } from './device-shapes.ts';
-
-/** Pauses of one gateway that are shown: devices of browsers name any number of push services. */
-const PAUSES_MAX = 20;
+import { explain, explained, PAUSES_MAX, pauseFields, showPause } from './pause-shapes.ts';
 
 const moment = z.int().min(0).nullable();
-
-const explained = {
-  reason: z.string(),
-  words: z.string().describe('The text of the gateway.'),
-  why: z.string(),
-  advice: z.string().nullable(),
-};
 
 const apns = instanceSettings.shape.apns.unwrap().shape;
 const fcm = instanceSettings.shape.fcm.unwrap().shape;
@@ -57,23 +47,12 @@ export const gatewayOperations: readonly Operation[] = [
                 .array(
                   z
                     .strictObject({
-                      origin: z.string().nullable().describe('The push service of browsers.'),
-                      cause: z
-                        .enum(['gateway', 'credential'])
-                        .describe(
-                          'gateway: it fails; credential: it refuses that of the instance.',
-                        ),
-                      reason: z.string(),
-                      words: z.string().describe('The text of the gateway.'),
-                      why: z.string(),
-                      advice: z.string().nullable(),
+                      ...pauseFields,
                       unproven: z
                         .boolean()
                         .describe(
                           'No device was ever accepted by the gateway, so all of them may be fake.',
                         ),
-                      sinceMs: z.int().min(0).describe('Milliseconds since 1970.'),
-                      servers: z.array(z.string()).describe('The servers that have paused it.'),
                     })
                     .meta({ id: 'GatewayPause' }),
                 )
@@ -106,20 +85,9 @@ export const gatewayOperations: readonly Operation[] = [
           return {
             platform,
             configured: instance[platform] !== undefined,
-            pauses: pauses.slice(0, PAUSES_MAX).map(({ origin, reason, words, ...one }) => {
-              const { why, advice } = adviceOn({ platform, reason, words });
-              return {
-                origin: origin ?? null,
-                cause: one.why,
-                reason,
-                words: words.slice(0, 500),
-                why,
-                advice: advice ?? null,
-                unproven: one.isUnproven === true,
-                sinceMs: Math.round(one.sinceMs),
-                servers: one.servers,
-              };
-            }),
+            pauses: pauses
+              .slice(0, PAUSES_MAX)
+              .map((one) => ({ ...showPause(one), unproven: one.isUnproven === true })),
             morePauses: Math.max(0, pauses.length - PAUSES_MAX) + known.morePauses[platform],
             ...lastOf(known.said[platform], platform),
           };
@@ -202,14 +170,4 @@ function lastOf({ acceptedAtMs, refusal }: LastOutcomes, platform: Platform) {
         ? null
         : { atMs: Math.round(refusal.atMs), ...explain(platform, refusal) },
   };
-}
-
-function explain(
-  platform: Platform,
-  { reason, words }: { readonly reason: string; readonly words: string },
-) {
-  const said = words.slice(0, 500);
-  if (reason === '') return { reason, words: said, why: '', advice: null };
-  const { why, advice } = adviceOn({ platform, reason, words });
-  return { reason, words: said, why, advice: advice ?? null };
 }

@@ -14,10 +14,8 @@ import type { ListedPublish } from '../../stores/push/publishes/publish-list.ts'
 import { servers } from '../channels/server-shapes.ts';
 import type { Rights } from '../rights.ts';
 import { devicePlatform } from './device-shapes.ts';
+import { PAUSES_MAX, pauseFields, showPause } from './pause-shapes.ts';
 import type { PublishAdmin } from './publish-admin.ts';
-
-/** Pauses that are shown: devices of browsers name any number of push services. */
-const PAUSES_MAX = 20;
 
 /** Names of one publish that are shown. */
 const NAMES_SHOWN = 100;
@@ -127,19 +125,10 @@ export const shownPublishDetails = z
         z
           .strictObject({
             platform: devicePlatform,
-            origin: z.string().nullable().describe('The push service of browsers.'),
-            cause: z
-              .enum(['gateway', 'credential'])
-              .describe('gateway: it fails; credential: it refuses that of the instance.'),
-            reason: z.string(),
-            words: z.string().describe('The text of the gateway.'),
-            why: z.string(),
-            advice: z.string().nullable(),
+            ...pauseFields,
             devices: devices
               .nullable()
               .describe('How many wait; null for a single push service of browsers.'),
-            sinceMs: time,
-            servers: z.array(z.string()).describe('The servers that have paused it.'),
           })
           .meta({ id: 'PublishPause' }),
       )
@@ -217,21 +206,11 @@ export function showPublishDetails(
       const { why, advice } = adviceOn({ platform, reason, words: '' });
       return { platform, reason, devices, why, advice: advice ?? null };
     }),
-    pauses: pauses.slice(0, PAUSES_MAX).map(({ platform, origin, reason, words, ...pause }) => {
-      const { why, advice } = adviceOn({ platform, reason, words });
-      return {
-        platform,
-        origin: origin ?? null,
-        cause: pause.why,
-        reason,
-        words: words.slice(0, 500),
-        why,
-        advice: advice ?? null,
-        devices: pause.devices ?? null,
-        sinceMs: Math.round(pause.sinceMs),
-        servers: pause.servers,
-      };
-    }),
+    pauses: pauses.slice(0, PAUSES_MAX).map((one) => ({
+      platform: one.platform,
+      ...showPause(one),
+      devices: one.devices ?? null,
+    })),
     servers: gateways.servers,
   };
 }

@@ -753,9 +753,9 @@ export type GatewayPause = {
   readonly words: string;
   readonly why: string;
   readonly advice: string | null;
-  readonly unproven: boolean;
   readonly sinceMs: number;
   readonly servers: readonly string[];
+  readonly unproven: boolean;
 };
 
 export type GatewayRequest = {
@@ -1015,9 +1015,9 @@ export type PublishPause = {
   readonly words: string;
   readonly why: string;
   readonly advice: string | null;
-  readonly devices: number | null;
   readonly sinceMs: number;
   readonly servers: readonly string[];
+  readonly devices: number | null;
 };
 
 export type PublishPreview = {

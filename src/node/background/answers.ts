@@ -5,7 +5,7 @@ import type { AskLoops } from '../../asking/own-answers.ts';
 import { findConnections } from '../../asking/paging.ts';
 import type { QueryOf, ServerAnswers } from '../../asking/questions.ts';
 import type { LastOutcomes } from '../../push/delivering/ports.ts';
-import { type Platform, platforms } from '../../push/model/device.ts';
+import { byPlatform, type Platform, platforms } from '../../push/model/device.ts';
 import { mergeUses, type UsedKey } from '../../runtime/keys/key-uses.ts';
 import { redactedUrl } from '../../runtime/logging/redact.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
@@ -103,12 +103,10 @@ function gatewaysOf(
 ): GatewaysOfServer {
   const paused = monitor.pausesOf(instanceId);
   const of = (platform: Platform) => paused.filter((one) => one.platform === platform);
-  const more = (platform: Platform) => Math.max(0, of(platform).length - PAUSES_MAX);
-  const last = (platform: Platform) => lastOutcomes(instanceId, platform);
   return {
     pauses: platforms.flatMap((platform) => of(platform).slice(0, PAUSES_MAX)),
-    morePauses: { apns: more('apns'), fcm: more('fcm'), web: more('web') },
-    said: { apns: last('apns'), fcm: last('fcm'), web: last('web') },
+    morePauses: byPlatform((platform) => Math.max(0, of(platform).length - PAUSES_MAX)),
+    said: byPlatform((platform) => lastOutcomes(instanceId, platform)),
   };
 }
 
