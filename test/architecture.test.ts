@@ -192,6 +192,23 @@ function folderOf(path: string): string {
   return path.includes('/') ? (path.split('/')[0] ?? '') : '.';
 }
 
+/** Programs of their own, which see the server from outside, and may call what it shows by the same names. */
+const FROM_OUTSIDE = ['dashboard', 'verify'];
+
+it('one name of a type or class has one meaning in the server', () => {
+  const places = new Map<string, string[]>();
+  for (const { path, folder, text } of product) {
+    if (FROM_OUTSIDE.includes(folder)) continue;
+    for (const [, name = ''] of text.matchAll(
+      /^export (?:abstract )?(?:interface|type|class) (\w+)/gm,
+    )) {
+      places.set(name, [...(places.get(name) ?? []), path]);
+    }
+  }
+  expect(places.size).toBeGreaterThan(1000);
+  expect([...places].filter(([, paths]) => paths.length > 1)).toEqual([]);
+});
+
 describe('the import table', () => {
   it('was checked against files that exist', () => {
     expect(product.length).toBeGreaterThan(50);

@@ -26,7 +26,7 @@ export interface BrowserSession {
 }
 
 /** A request to an operation. Only its path and the caller's rights have been checked. */
-export interface Call {
+export interface OperationRequest {
   readonly path: PathValues;
   readonly query: Readonly<Record<string, string>>;
   /** Parsed JSON; `undefined` if there was no body. */
@@ -77,7 +77,10 @@ export interface ChangeLine {
 
 /** One operation of the admin API. */
 export interface Operation extends Terms<z.ZodObject, z.ZodType, z.ZodType> {
-  run(admin: Admin, call: Call): Promise<{ readonly status: number; readonly body: unknown }>;
+  run(
+    admin: Admin,
+    call: OperationRequest,
+  ): Promise<{ readonly status: number; readonly body: unknown }>;
 }
 
 /** The body of operations that take none: nothing, or an empty object. */
@@ -109,7 +112,7 @@ export function operation<
         readonly instanceId: () => InstanceId;
         readonly query: z.output<Query>;
         readonly body: z.output<Body>;
-      } & Pick<Call, 'caller' | 'rights' | 'session' | 'signal'>,
+      } & Pick<OperationRequest, 'caller' | 'rights' | 'session' | 'signal'>,
     ) => Promise<DeepReadonly<z.output<Answer>>>;
   },
 ): Operation {

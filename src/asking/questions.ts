@@ -13,8 +13,8 @@ import type {
 } from './facts/connections.ts';
 import type { GatewaysOfServer } from './facts/gateways.ts';
 import type {
-  ChannelPage,
-  ChannelQuery,
+  ChannelActivityPage,
+  ChannelActivityQuery,
   ChannelState,
   LiveFigures,
   SendAnswer,
@@ -79,7 +79,7 @@ export const questions = {
   'live-figures': asks<Nothing, LiveFigures>().ofLoop(),
   /** The open connections per app. The counts of all loops add up to those of all servers. */
   'open-connections': asks<Nothing, readonly (readonly [appId: string, open: number])[]>().ofLoop(),
-  'live-channels': asks<ChannelQuery, ChannelPage>().ofLoop(),
+  'live-channels': asks<ChannelActivityQuery, ChannelActivityPage>().ofLoop(),
   /** Triggers an event; `json` is the body of `POST /events`. */
   send: asks<OfApp & { readonly json: string }, SendAnswer>().ofLoop(),
   /** Sends an event to users, and asks their connections whether they have it. */

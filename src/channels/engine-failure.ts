@@ -1,5 +1,6 @@
 import { messageOf, stackOf } from '../runtime/error-code.ts';
-import type { Fields, RateLimitedLog, Whose } from '../runtime/logging/rate-limited-log.ts';
+import type { RateLimitedLog, Whose } from '../runtime/logging/rate-limited-log.ts';
+import type { LogFields } from '../runtime/ports.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 
 /** An engine could not answer; `cause` is what it threw. */
@@ -40,7 +41,7 @@ function failure(call: string, cause: unknown): Promise<never> {
 export function logFailure(
   log: RateLimitedLog,
   error: unknown,
-  { message, whose, fields }: { message: string; whose: Whose; fields: Fields },
+  { message, whose, fields }: { message: string; whose: Whose; fields: LogFields },
 ): void {
   const cause = error instanceof EngineFailure ? error.cause : undefined;
   if (cause instanceof EngineUnavailable) {

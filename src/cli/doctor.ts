@@ -3,7 +3,7 @@ import type { Config } from '../config/schema.ts';
 import type { ExaminedServer } from '../doctor/examination.ts';
 import { type Finding, failed, notChecked, ok } from '../doctor/finding.ts';
 import type { CheckResult } from '../doctor/report.ts';
-import type { ExamineOptions } from '../engines/redis/examine.ts';
+import type { ExamineRedisOptions } from '../engines/redis/examine.ts';
 import type { FoundServers } from '../node/background/cluster/find-servers.ts';
 import { readRedisTls, readStoreTls } from '../node/tls-files.ts';
 import { fileFault, messageOf } from '../runtime/error-code.ts';
@@ -131,7 +131,7 @@ export async function doctor(invocation: Invocation): Promise<ExitCode> {
 }
 
 /** The Redis servers of a configuration. Throws `UsageError` if it has none, and `StartFailed` for a file of TLS. */
-function clusterOf(config: Config, timeoutMs: number): ExamineOptions {
+function clusterOf(config: Config, timeoutMs: number): ExamineRedisOptions {
   const { engine } = config;
   if (engine.type !== 'redis') {
     throw new UsageError('engine.type is "memory": there is no Redis to check');

@@ -1,5 +1,5 @@
 import { applyEnvironment, variablePath } from './environment/environment.ts';
-import type { Environment } from './environment/variables.ts';
+import type { EnvironmentVariables } from './environment/variables.ts';
 import { type ConfigPlaces, type ReadContent, readFoundFile } from './file/find-file.ts';
 import { type ConfigProblem, onePerPath, problemsOf, wording } from './file/problems.ts';
 import { type Config, configSchema } from './schema.ts';
@@ -44,14 +44,17 @@ export function loadConfig(places: ConfigPlaces): LoadedConfig {
 function unread(
   source: string | undefined,
   problem: ConfigProblem,
-  environment: Environment,
+  environment: EnvironmentVariables,
 ): LoadedConfig {
   const { problems } = applyEnvironment(configSchema, {}, environment);
   return { ok: false, source, problems: [problem, ...problems] };
 }
 
 /** Checks the content of a file together with the environment. */
-function check({ value, source, isEmpty }: ReadContent, environment: Environment): LoadedConfig {
+function check(
+  { value, source, isEmpty }: ReadContent,
+  environment: EnvironmentVariables,
+): LoadedConfig {
   const overrides = applyEnvironment(configSchema, value, environment);
   const parsed = configSchema.safeParse(overrides.value, { error: wording });
   const all = [

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Environment } from './environment/variables.ts';
+import type { EnvironmentVariables } from './environment/variables.ts';
 import { formatProblem } from './file/problems.ts';
 import { type LoadedConfig, loadConfig } from './load.ts';
 
@@ -15,7 +15,7 @@ export function workingDirectory(files: Readonly<Record<string, string>>) {
 /** Loads from a directory that holds these files. */
 export function load(
   files: Readonly<Record<string, string>>,
-  environment: Environment = {},
+  environment: EnvironmentVariables = {},
   file?: string,
 ): LoadedConfig {
   using directory = workingDirectory(files);
@@ -23,7 +23,7 @@ export function load(
 }
 
 /** Loads a value as the content of a JSON file. */
-export function loadJson(content: unknown, environment: Environment = {}): LoadedConfig {
+export function loadJson(content: unknown, environment: EnvironmentVariables = {}): LoadedConfig {
   return load({ 'fanfare.json': JSON.stringify(content) }, environment);
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { logLevels } from '../runtime/logging/log-level.ts';
 import { ENCODING_RULE, isReadableAddress } from '../runtime/login-encoding.ts';
 import { channelsSettings } from './settings/channels-settings.ts';
 import { clientTls } from './settings/client-tls.ts';
@@ -238,10 +239,7 @@ const store = z
 
 const log = z
   .strictObject({
-    level: z
-      .enum(['debug', 'info', 'warn', 'error'])
-      .default('info')
-      .describe('The lowest level to write.'),
+    level: z.enum(logLevels).default('info').describe('The lowest level to write.'),
     format: z
       .enum(['auto', 'json', 'text'])
       .default('auto')

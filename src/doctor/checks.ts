@@ -21,7 +21,7 @@ import { checkFallback, checkPreflight, judgeSilence } from './checks/fallback-c
 import { checkFirstAnswer, isRedirect, judgeRedirect, judgeReuse } from './checks/http-checks.ts';
 import { ApiClient } from './client/api-client.ts';
 import { awaitGreeting, type ClientSession, shakeHands } from './client/client-session.ts';
-import type { FallbackTransport, SessionOptions } from './client/fallback-session.ts';
+import type { FallbackTransportName, SessionOptions } from './client/fallback-session.ts';
 import { exchange, type HttpRequest } from './client/http-exchange.ts';
 import type { Destination } from './client/link.ts';
 import { acceptsTls, checkName, checkTcp, checkTls } from './client/reach.ts';
@@ -33,9 +33,9 @@ import {
   addressOf,
   isHosted,
   parseTarget,
-  type ServerAddress,
   sameEndpoint,
   type Target,
+  type TargetAddress,
 } from './target.ts';
 
 /** What an app is asked to authorise if the server has given no socket id. */
@@ -289,7 +289,7 @@ function checkUrl(e: Examination): Finding {
 function reachChecks(
   [dns, tcp, tls]: readonly [CheckName, CheckName, CheckName],
   routeOf: (examination: Examination) => NetworkRoute,
-  endpointOf: (target: Target) => ServerAddress,
+  endpointOf: (target: Target) => TargetAddress,
 ): readonly Check[] {
   const endpoint = (e: Examination) => endpointOf(found(e.target));
   return [
@@ -334,7 +334,7 @@ function reachChecks(
 }
 
 /** One of the HTTP transports. Its session stays open for the check of silence. */
-function fallbackCheck(name: CheckName, transport: FallbackTransport): Check {
+function fallbackCheck(name: CheckName, transport: FallbackTransportName): Check {
   return {
     name,
     needs: ['xhr-preflight'],

@@ -1,7 +1,7 @@
 import { redactedUrl } from '../runtime/logging/redact.ts';
 
 /** Where one side of a server is reached: the clients' or the backends'. */
-export interface ServerAddress {
+export interface TargetAddress {
   readonly tls: boolean;
   /** Without the brackets of an IPv6 address. */
   readonly hostname: string;
@@ -14,12 +14,12 @@ export interface ServerAddress {
 
 /** A server of this protocol: often one endpoint, on the hosted service two. */
 export interface Target {
-  readonly websocket: ServerAddress;
-  readonly api: ServerAddress;
+  readonly websocket: TargetAddress;
+  readonly api: TargetAddress;
 }
 
 type NotParsed = { readonly ok: false; readonly detail: string; readonly advice: string };
-type ParsedEndpoint = { readonly ok: true; readonly endpoint: ServerAddress } | NotParsed;
+type ParsedEndpoint = { readonly ok: true; readonly endpoint: TargetAddress } | NotParsed;
 export type ParsedTarget = { readonly ok: true; readonly target: Target } | NotParsed;
 
 /** Reads `--url` and `--api-url`. The hosted service has different hosts for clients and backends. */
@@ -39,22 +39,22 @@ export function parseTarget(url: string, apiUrl: string | undefined): ParsedTarg
   };
 }
 
-export function sameEndpoint(a: ServerAddress, b: ServerAddress): boolean {
+export function sameEndpoint(a: TargetAddress, b: TargetAddress): boolean {
   return a.host === b.host && a.tls === b.tls && a.prefix === b.prefix;
 }
 
 /** The address of an endpoint as a person would write it. */
-export function addressOf({ tls, host, prefix }: ServerAddress): string {
+export function addressOf({ tls, host, prefix }: TargetAddress): string {
   return `${tls ? 'https' : 'http'}://${host}${prefix}`;
 }
 
 /** Whether it is the host of the hosted service for WebSockets. Source: Channels protocol, §1. */
-export function isHosted({ hostname }: ServerAddress): boolean {
+export function isHosted({ hostname }: TargetAddress): boolean {
   return /^ws(?:-[\w-]+\.pusher|\.pusherapp)\.com$/.test(hostname);
 }
 
 /** The two hosts of the hosted service. Source: Channels protocol, §1. */
-function elsewhere(endpoint: ServerAddress, side: 'ws' | 'api'): ServerAddress {
+function elsewhere(endpoint: TargetAddress, side: 'ws' | 'api'): TargetAddress {
   const hostname = endpoint.hostname
     .replace(/^(?:ws|api)(-[\w-]+\.pusher\.com)$/, `${side}$1`)
     .replace(/^(?:ws|api)(\.pusherapp\.com)$/, `${side}$1`);
@@ -74,7 +74,7 @@ const schemes: Readonly<Record<string, boolean>> = {
 export function parseAddress(
   option: string,
   text: string,
-): { readonly ok: true; readonly endpoint: ServerAddress; readonly target: string } | NotParsed {
+): { readonly ok: true; readonly endpoint: TargetAddress; readonly target: string } | NotParsed {
   const read = readUrl(option, text, 'Write it like https://www.example.com/pusher/auth.');
   if (!read.ok) return read;
   const { pathname, search } = read.url;
@@ -138,7 +138,7 @@ function parseEndpoint(option: string, text: string): ParsedEndpoint {
   return { ok: true, endpoint: endpointOf(read, prefix) };
 }
 
-function endpointOf({ url, tls }: ReadUrl, prefix: string): ServerAddress {
+function endpointOf({ url, tls }: ReadUrl, prefix: string): TargetAddress {
   const defaultPort = tls ? 443 : 80;
   return {
     tls,

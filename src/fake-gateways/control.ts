@@ -1,6 +1,6 @@
 import { type JsonObject, readJsonObject } from '../runtime/json-object.ts';
 import type { NotificationLog } from './notification-log.ts';
-import type { Received } from './received.ts';
+import type { ReceivedNotification } from './received.ts';
 import type { FaultScript } from './script.ts';
 import { readScriptRequest } from './script-request.ts';
 import type { FakeSubscription } from './web/fake-push-service.ts';
@@ -8,8 +8,8 @@ import type { FakeSubscription } from './web/fake-push-service.ts';
 export interface ControlOptions {
   readonly address: string;
   readonly port: number;
-  readonly received: NotificationLog<Received>;
-  readonly scripts: Readonly<Record<Received['gateway'], FaultScript>>;
+  readonly received: NotificationLog<ReceivedNotification>;
+  readonly scripts: Readonly<Record<ReceivedNotification['gateway'], FaultScript>>;
   /** Subscribes a new browser. */
   readonly subscribe: (applicationServerKey: string) => FakeSubscription;
   /** Settings of an instance that uses these gateways. */
@@ -91,7 +91,10 @@ export function serveControl(options: ControlOptions): Control {
 }
 
 /** What arrived, the oldest first; optionally only at one gateway or for one device. */
-function listed(received: NotificationLog<Received>, { searchParams }: URL): readonly Received[] {
+function listed(
+  received: NotificationLog<ReceivedNotification>,
+  { searchParams }: URL,
+): readonly ReceivedNotification[] {
   const gateway = searchParams.get('gateway');
   const to = searchParams.get('to');
   return received

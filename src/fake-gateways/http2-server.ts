@@ -15,7 +15,7 @@ import { ReceiveWindow } from '../outgoing/http2/receive-window.ts';
 import type { Certificate } from '../runtime/certificate.ts';
 
 /** A complete request. */
-export interface ServedRequest {
+export interface Http2ServedRequest {
   readonly session: ServedSession;
   readonly id: number;
   /** Includes the pseudo-header fields. */
@@ -38,7 +38,7 @@ export interface Http2ServerOptions {
   readonly onTooMany?: (session: ServedSession, id: number) => void;
   /** Handles TLS connections that do not negotiate HTTP/2; without it, they are refused. */
   readonly onHttp1?: (socket: Socket) => void;
-  readonly onRequest: (request: ServedRequest) => void;
+  readonly onRequest: (request: Http2ServedRequest) => void;
 }
 
 /** How much of a request's body is kept: more than any gateway accepts. */

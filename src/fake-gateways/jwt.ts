@@ -1,7 +1,7 @@
 import { type JsonObject, readJsonObject } from '../runtime/json-object.ts';
 
 /** A signed JWT, decoded but not verified. */
-export interface ReadJwt {
+export interface DecodedJwt {
   readonly header: JsonObject;
   readonly claims: JsonObject;
   /** The bytes that the signature is for. */
@@ -10,7 +10,7 @@ export interface ReadJwt {
 }
 
 /** Reads a JWT; `undefined` if the text is not one. Source: RFC 7515, 7.1. */
-export function readJwt(text: string): ReadJwt | undefined {
+export function readJwt(text: string): DecodedJwt | undefined {
   const parts = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(text);
   if (parts === null) return undefined;
   const [, head = '', body = '', signature = ''] = parts;

@@ -1,8 +1,8 @@
 import { ERROR } from '../outgoing/http2/frames/protocol.ts';
 import { type JsonObject, readJsonObject } from '../runtime/json-object.ts';
 import {
+  type Http2ServedRequest,
   type Http2ServerOptions,
-  type ServedRequest,
   type ServedSession,
   serveHttp2,
 } from './http2-server.ts';
@@ -44,7 +44,7 @@ export interface NotificationServerOptions extends Omit<Http2ServerOptions, 'onR
   /** Notifications that the log keeps. */
   readonly entriesMax: number | undefined;
   readonly nowMs: () => number;
-  readonly read: (request: ServedRequest) => ReadNotification;
+  readonly read: (request: Http2ServedRequest) => ReadNotification;
   /** The code in the JSON body of a refusal. */
   readonly reasonIn: (refusal: JsonObject) => unknown;
   /** Debug data of a scripted GOAWAY frame. */
@@ -72,7 +72,7 @@ export async function serveNotifications(
     onRequest: (request) => script.afterLatency(() => serve(request)),
   });
 
-  function serve(request: ServedRequest): void {
+  function serve(request: Http2ServedRequest): void {
     const { session, id } = request;
     // Given up by the client in the meantime, or ignored after GOAWAY.
     if (!session.isOpen(id)) return;
@@ -84,7 +84,7 @@ export async function serveNotifications(
     session.answer(id, status, fields, body);
   }
 
-  function perform(act: Act, request: ServedRequest, token: string | undefined): void {
+  function perform(act: Act, request: Http2ServedRequest, token: string | undefined): void {
     const { session, id } = request;
     switch (act.act) {
       case 'answer': {
@@ -109,7 +109,7 @@ export async function serveNotifications(
   }
 
   function record(
-    { fields, body }: ServedRequest,
+    { fields, body }: Http2ServedRequest,
     token = '',
     status?: number,
     reason?: string,

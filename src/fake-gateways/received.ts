@@ -3,7 +3,7 @@ import type { Arrival } from './notification-server.ts';
 import type { PostedMessage } from './web/fake-web-push.ts';
 
 /** A notification that arrived, in the same form for all fake gateways. */
-export interface Received {
+export interface ReceivedNotification {
   readonly gateway: Platform;
   /** Milliseconds since 1970. */
   readonly atMs: number;
@@ -21,7 +21,7 @@ export interface Received {
 
 const WEB_HEADERS = ['ttl', 'urgency', 'topic', 'content-encoding'] as const;
 
-export function receivedByHttp2(gateway: 'apns' | 'fcm', arrival: Arrival): Received {
+export function receivedByHttp2(gateway: 'apns' | 'fcm', arrival: Arrival): ReceivedNotification {
   const { atMs, token, fields, payload, status, reason } = arrival;
   // FCM has no header fields of its own.
   const headers = Object.entries(fields).filter(([name]) => name.startsWith('apns-'));
@@ -36,7 +36,7 @@ export function receivedByHttp2(gateway: 'apns' | 'fcm', arrival: Arrival): Rece
   };
 }
 
-export function receivedByWeb(posted: PostedMessage, atMs: number): Received {
+export function receivedByWeb(posted: PostedMessage, atMs: number): ReceivedNotification {
   const { endpoint, status, fault, headers, text } = posted;
   const shown = WEB_HEADERS.map((name) => [name, headers.get(name)] as const);
   return {

@@ -7,18 +7,18 @@ import { serveControl } from './control.ts';
 import { startFakeFcm } from './fcm/fake-fcm.ts';
 import { KeptCredentials } from './kept-credentials.ts';
 import { NotificationLog } from './notification-log.ts';
-import { type Received, receivedByHttp2, receivedByWeb } from './received.ts';
+import { type ReceivedNotification, receivedByHttp2, receivedByWeb } from './received.ts';
 import { startFakeWebPush } from './web/fake-web-push.ts';
 
 export interface FakeGatewaysOptions {
   /** Name or IPv4 address on which they listen and by which they are reached. */
   readonly host: string;
   /** 0: any free port. */
-  readonly ports: Readonly<Record<'control' | Received['gateway'], number>>;
+  readonly ports: Readonly<Record<'control' | ReceivedNotification['gateway'], number>>;
   /** Where keys and certificates are kept. */
   readonly directory: string;
   /** Called for each notification that arrives. */
-  readonly onReceived: (received: Received) => void;
+  readonly onReceived: (received: ReceivedNotification) => void;
 }
 
 /** Running fakes of APNs, FCM and a push service. */
@@ -61,7 +61,7 @@ export async function startFakeGateways(options: FakeGatewaysOptions): Promise<F
     ),
   );
 
-  const received = new NotificationLog<Received>();
+  const received = new NotificationLog<ReceivedNotification>();
   received.listen(options.onReceived);
   apns.arrivals.listen((arrival) => received.add(receivedByHttp2('apns', arrival)));
   fcm.arrivals.listen((arrival) => received.add(receivedByHttp2('fcm', arrival)));

@@ -1,10 +1,8 @@
+import { type LogLevel, logLevels } from '../runtime/logging/log-level.ts';
 import { printable } from '../runtime/logging/printable.ts';
 import { redactUrls } from '../runtime/logging/redact.ts';
 import type { Log, LogFields } from '../runtime/ports.ts';
 import { type LogLine, SERVER } from './line-writer.ts';
-
-const levels = ['debug', 'info', 'warn', 'error'] as const;
-export type LogLevel = (typeof levels)[number];
 
 export type LogFormat = 'json' | 'text';
 
@@ -32,9 +30,9 @@ const FIELD_LENGTH_MAX = 500;
 
 /** Creates a log that writes one line per message. A message below its level costs one comparison. */
 export function createLog({ level, format, write, keep, now }: LogOptions): Log {
-  const least = levels.indexOf(level);
+  const least = logLevels.indexOf(level);
   const at = (name: LogLevel) => {
-    const isWanted = levels.indexOf(name) >= least;
+    const isWanted = logLevels.indexOf(name) >= least;
     const isSevere = name === 'warn' || name === 'error';
     return (message: string, fields: LogFields = {}) => {
       if (!isWanted) return;

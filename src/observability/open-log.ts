@@ -1,6 +1,7 @@
+import type { LogLevel } from '../runtime/logging/log-level.ts';
 import type { Log } from '../runtime/ports.ts';
 import { LineWriter } from './line-writer.ts';
-import { createLog, formatLine, type KeptLine, type LogFormat, type LogLevel } from './log.ts';
+import { createLog, formatLine, type KeptLine, type LogFormat } from './log.ts';
 
 export interface OpenLogOptions {
   readonly level: LogLevel;

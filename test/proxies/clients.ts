@@ -5,7 +5,7 @@ import { subscribe } from '../../src/doctor/client/client-messages.ts';
 import { awaitGreeting, shakeHands } from '../../src/doctor/client/client-session.ts';
 import {
   FallbackSession,
-  type FallbackTransport,
+  type FallbackTransportName,
 } from '../../src/doctor/client/fallback-session.ts';
 import type { Ending } from '../../src/doctor/client/inbox.ts';
 import type { Destination } from '../../src/doctor/client/link.ts';
@@ -62,7 +62,7 @@ export async function opensWebSocket(proxy: RunningProxy): Promise<Client> {
 /** Opens a session, subscribes, and fails unless both are answered. */
 export async function openSession(
   proxy: RunningProxy,
-  transport: FallbackTransport,
+  transport: FallbackTransportName,
   channel = 'news',
 ): Promise<Client> {
   const session = FallbackSession.begin(transport, {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bun:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FallbackTransport } from '../../src/doctor/client/fallback-session.ts';
+import type { FallbackTransportName } from '../../src/doctor/client/fallback-session.ts';
 import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { type Fanfare, type FanfareOptions, startFanfare } from '../../testing/servers/fanfare.ts';
 import { freePort } from '../../testing/servers/free-port.ts';
@@ -98,7 +98,7 @@ async function changePorts(): Promise<void> {
 }
 
 /** Opens a session as pusher-js does, which comes back if a server that stops refuses it. */
-async function opensSession(proxy: RunningProxy, transport: FallbackTransport) {
+async function opensSession(proxy: RunningProxy, transport: FallbackTransportName) {
   for (;;) {
     try {
       return await openSession(proxy, transport, 'quiet');

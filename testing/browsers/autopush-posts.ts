@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
-  type PushRefusal,
+  type MessageRefusal,
   readPush,
   refusalText,
   refusePush,
@@ -135,7 +135,7 @@ function refuse(
   return answerRefused(refusePush(status, errno, message), headers);
 }
 
-function answerRefused(refusal: PushRefusal, headers: Record<string, string> = {}): Verdict {
+function answerRefused(refusal: MessageRefusal, headers: Record<string, string> = {}): Verdict {
   return {
     answer: {
       status: refusal.status,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type LogFilter, logLevels } from '../../asking/facts/log.ts';
+import type { LogFilter } from '../../asking/facts/log.ts';
+import { logLevels } from '../../runtime/logging/log-level.ts';
 import { server, servers } from '../channels/server-shapes.ts';
 import { type Operation, operation } from '../operation.ts';
 import { listLimit } from '../query-kinds.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
 import { bySeries } from '../../asking/facts/servers.ts';
 import type { Admin } from '../admin.ts';
-import type { Call } from '../operation.ts';
+import type { OperationRequest } from '../operation.ts';
 import type { Rights } from '../rights.ts';
 import { monitoringOperations } from './monitoring-operations.ts';
 
@@ -27,7 +27,7 @@ const ask = { everywhere: async (what: string) => ({ servers: [], answer: answer
 async function answerOf(id: string, rights: Pick<Rights, 'apps' | 'instances'>) {
   const found = monitoringOperations.find((one) => one.id === id);
   const call = { path: {}, query: {}, body: undefined, rights: { role: 'viewer', ...rights } };
-  return (await found?.run({ ask } as unknown as Admin, call as unknown as Call))?.body;
+  return (await found?.run({ ask } as unknown as Admin, call as unknown as OperationRequest))?.body;
 }
 
 it('shows each caller the conditions of their own apps and instances only', async () => {

@@ -42,11 +42,11 @@ export interface Preview {
   /**
    * For up to 100 users of a publish with a live part; `undefined`: it has no live part, or the answer is unknown.
    */
-  readonly live: AskedUsers | undefined;
+  readonly live: AskedUserCounts | undefined;
 }
 
 /** What connections of users answered now. */
-export interface AskedUsers {
+export interface AskedUserCounts {
   readonly asked: number;
   readonly reached: number;
   readonly silent: number;
@@ -54,7 +54,7 @@ export interface AskedUsers {
 }
 
 /** A gateway's answer when a credential was checked. */
-export interface GatewayAnswer {
+export interface CredentialAnswer {
   /** The push service of browsers. */
   readonly origin: string | undefined;
   /** silent: it did not answer, or has trouble of its own. */
@@ -73,5 +73,5 @@ export interface Composing {
   check(
     instance: InstanceSettings,
     asked: { readonly platform: Platform; readonly isTrial: boolean },
-  ): Promise<readonly GatewayAnswer[]>;
+  ): Promise<readonly CredentialAnswer[]>;
 }

@@ -3,7 +3,7 @@ import type { PauseOfCluster } from '../../asking/facts/gateways.ts';
 import type { LastOutcomes } from '../../push/delivering/ports.ts';
 import type { Platform } from '../../push/model/device.ts';
 import type { Admin } from '../admin.ts';
-import type { Call } from '../operation.ts';
+import type { OperationRequest } from '../operation.ts';
 import { PathValues } from '../path-values.ts';
 import { gatewayOperations } from './gateway-operations.ts';
 
@@ -43,7 +43,10 @@ async function gatewaysWith(
   if (listGateways === undefined) throw new Error('There is no such operation');
   const path = new PathValues(listGateways.path, { id: 'A-B' });
   const call = { path, query: {}, body: undefined };
-  const { body } = await listGateways.run(admin as unknown as Admin, call as unknown as Call);
+  const { body } = await listGateways.run(
+    admin as unknown as Admin,
+    call as unknown as OperationRequest,
+  );
   return (body as { gateways: readonly object[] }).gateways;
 }
 

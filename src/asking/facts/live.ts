@@ -39,12 +39,12 @@ export interface ChannelActivity {
 }
 
 /** One page of occupied channels. `next` continues the list; `undefined` at the end. */
-export interface ChannelPage {
+export interface ChannelActivityPage {
   readonly channels: readonly ChannelActivity[];
   readonly next: string | undefined;
 }
 
-export interface ChannelQuery {
+export interface ChannelActivityQuery {
   readonly appId: string;
   readonly prefix: string;
   readonly after: string | undefined;

@@ -1,8 +1,4 @@
-/** The levels of the log, the least first. */
-export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
-
-export type LogLevel = (typeof logLevels)[number];
-
+import type { LogLevel } from '../../runtime/logging/log-level.ts';
 /** Which lines to show. */
 export interface LogFilter {
   /** The least level. */

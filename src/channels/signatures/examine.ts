@@ -14,7 +14,7 @@ export interface ExaminedAuth {
   readonly channelData?: string | undefined;
 }
 
-export interface Examination {
+export interface ExaminedSignature {
   readonly ok: boolean;
   /** The result, for the developer of the backend. */
   readonly text: string;
@@ -34,13 +34,13 @@ const PREFIXES = ['private-', 'presence-', 'private-encrypted-'] as const;
  * Determines whether an authorisation is valid and, if not, which part is wrong, by trying common mistakes. Never
  * returns a secret or a signature.
  */
-export function examineAuth(app: App, asked: ExaminedAuth): Examination {
+export function examineAuth(app: App, asked: ExaminedAuth): ExaminedSignature {
   const channelData = asked.channelData === '' ? undefined : asked.channelData;
   const given = { ...asked, channelData };
   const { channel, socketId, auth } = given;
   const texts = subscriptionTexts(socketId, channel, channelData);
   const signed = signedText(given);
-  const wrong = (text: string): Examination => ({ ok: false, text, signed });
+  const wrong = (text: string): ExaminedSignature => ({ ok: false, text, signed });
   const parsed = parseChannelName(channel);
   if (!parsed.ok) return wrong('The name of the channel is not valid.');
   if (parseSocketId(socketId) === undefined) {
@@ -86,8 +86,8 @@ function dataFault(
   isPresence: boolean,
   channelData: string | undefined,
   signed: string,
-): Examination {
-  const right: Examination = { ok: true, text: 'The authorisation is right.', signed };
+): ExaminedSignature {
+  const right: ExaminedSignature = { ok: true, text: 'The authorisation is right.', signed };
   if (!isPresence) return right;
   const wrong = (text: string) => ({
     ok: false,

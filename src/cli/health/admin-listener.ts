@@ -1,5 +1,5 @@
 import { isServiceLink } from '../../config/environment/service-links.ts';
-import type { Environment } from '../../config/environment/variables.ts';
+import type { EnvironmentVariables } from '../../config/environment/variables.ts';
 import { type ConfigPlaces, readFoundFile } from '../../config/file/find-file.ts';
 import { isObject } from '../../config/settings/plain-json.ts';
 import { listenHostRule, readListenHost, socketPath } from '../../runtime/listen-host.ts';
@@ -41,7 +41,7 @@ export function adminListener(places: ConfigPlaces): AdminListener {
   return { host, port };
 }
 
-function variable(environment: Environment, name: string): string | undefined {
+function variable(environment: EnvironmentVariables, name: string): string | undefined {
   const value = environment[name];
   return value === undefined || isServiceLink(name, value) ? undefined : value;
 }

@@ -4,13 +4,13 @@ import { socketPath, urlHost } from '../../runtime/listen-host.ts';
 import { PROXY_HOST, urlOf } from '../own-address.ts';
 
 /** An app, as far as its first steps need it. */
-export interface NewApp {
+export interface FirstApp {
   readonly id: string;
   readonly keys: readonly { readonly key: string; readonly secret: string }[];
 }
 
 /** An instance, as far as its first steps need it. */
-export interface NewInstance {
+export interface FirstInstance {
   readonly id: string;
   /** The oldest first. */
   readonly secretKeys: readonly string[];
@@ -43,7 +43,7 @@ interface StepsOptions {
 
 /** Code to paste into a page and a backend to see a first event arrive. */
 export function appSteps(
-  app: NewApp,
+  app: FirstApp,
   { channels, isSeen, configFile }: StepsOptions & { readonly channels: ListenerAddress },
 ): string[] {
   const { key = '', secret: found = '' } = app.keys[0] ?? {};
@@ -85,7 +85,7 @@ export function appSteps(
  * ask for the permission only after a click.
  */
 export function instanceSteps(
-  { id, secretKeys, web }: NewInstance,
+  { id, secretKeys, web }: FirstInstance,
   {
     push,
     publicUrl,

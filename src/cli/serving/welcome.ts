@@ -6,18 +6,18 @@ import {
   appSecretWords,
   appSteps,
   commandHere,
+  type FirstApp,
+  type FirstInstance,
   instanceSecretWords,
   instanceSteps,
-  type NewApp,
-  type NewInstance,
 } from './first-steps.ts';
 
-interface WelcomeApp extends NewApp {
+interface WelcomeApp extends FirstApp {
   readonly name: string;
   readonly enabled: boolean;
 }
 
-interface WelcomeInstance extends NewInstance {
+interface WelcomeInstance extends FirstInstance {
   readonly name: string;
 }
 

@@ -5,7 +5,7 @@ import { AppAdmin } from '../../tenants/manage-apps.ts';
 import { printResult } from '../invocation.ts';
 import type { ExitCode } from '../output.ts';
 import { shownSettings } from '../shown-settings.ts';
-import { awayWords, type KeyUses, keyUsesOf, usedWords } from './key-uses.ts';
+import { awayWords, keyUsesOf, type ShownKeyUses, usedWords } from './key-uses.ts';
 import { printConfigured, sayLastUse } from './shown-keys.ts';
 import {
   noTenantId,
@@ -113,7 +113,7 @@ interface AppOutput {
   /** What to do next, for people. */
   readonly hint?: string;
   /** When its keys were last used. */
-  readonly uses?: KeyUses;
+  readonly uses?: ShownKeyUses;
 }
 
 function printApp(call: Call, app: StoredApp, { secrets, hint, uses }: AppOutput): ExitCode {

@@ -22,7 +22,7 @@ export type KnownUses = z.output<typeof usesShape>;
 type Used = KnownUses['keys'][number];
 
 /** The uses of keys, or why they are unknown. */
-export type KeyUses =
+export type ShownKeyUses =
   | { readonly known: KnownUses }
   | { readonly known?: undefined; readonly why: string };
 
@@ -34,7 +34,7 @@ export async function keyUsesOf(
   call: Pick<TenantCall<unknown>, 'api'>,
   noun: 'app' | 'instance',
   id: string,
-): Promise<KeyUses> {
+): Promise<ShownKeyUses> {
   try {
     const path = `/${noun}s/${encodeURIComponent(id)}/keys`;
     const { status, body } = await call.api().request('GET', path);
@@ -49,7 +49,7 @@ export async function keyUsesOf(
 
 /** Says of each key when it was last used. `names`: all keys of the tenant, which are told apart by their order if equal. */
 export function usedWords(
-  uses: KeyUses,
+  uses: ShownKeyUses,
   names: readonly string[],
   nowMs = Date.now(),
 ): readonly string[] {
@@ -81,14 +81,14 @@ function lastUse(
 }
 
 /** Names the servers that did not answer, whose part is missing. */
-export function awayWords({ known }: KeyUses): readonly string[] {
+export function awayWords({ known }: ShownKeyUses): readonly string[] {
   const away = known?.servers.filter((server) => server.away).map(({ name }) => name) ?? [];
   if (away.length === 0) return [];
   return [printable(`The uses at ${away.join(', ')} are missing: no answer.`)];
 }
 
 /** Says before the key at a place is removed when it was last used, and what follows if that was within the last hour. */
-export function removalWords(uses: KeyUses, names: readonly string[], place: number): string {
+export function removalWords(uses: ShownKeyUses, names: readonly string[], place: number): string {
   const nowMs = Date.now();
   const used = uses.known && usedAt(uses.known, names, place);
   const { lastUsedAtMs = 0, connections = 0 } = used ?? {};

@@ -5,7 +5,7 @@ import type { StoredInstance } from '../../stores/tenants/instance-store.ts';
 import { type Invocation, printResult } from '../invocation.ts';
 import type { ExitCode } from '../output.ts';
 import { shownSettings } from '../shown-settings.ts';
-import { awayWords, type KeyUses, usedWords } from './key-uses.ts';
+import { awayWords, type ShownKeyUses, usedWords } from './key-uses.ts';
 
 /** Which secrets of an instance are shown: none, one secret key, all of these, or the VAPID private key as well. */
 export type ShownSecrets = 'none' | { readonly key: string } | 'keys' | 'all';
@@ -47,7 +47,7 @@ interface InstanceOutput {
   /** What to do next, for people. */
   readonly hints?: readonly string[];
   /** When its secret keys were last used. */
-  readonly uses?: KeyUses;
+  readonly uses?: ShownKeyUses;
 }
 
 export function printInstance(

@@ -3,10 +3,10 @@ import { type Invocation, printResult } from '../invocation.ts';
 import type { ExitCode } from '../output.ts';
 import {
   awayWords,
-  type KeyUses,
   type KnownUses,
   keyUsesOf,
   removalWords,
+  type ShownKeyUses,
   usedWords,
 } from './key-uses.ts';
 import type { TenantCall } from './tenant-command.ts';
@@ -26,7 +26,7 @@ interface Listing {
  */
 export async function printConfigured(
   call: TenantCall<Listing>,
-  { known }: KeyUses,
+  { known }: ShownKeyUses,
   { noun, id }: Named,
 ): Promise<ExitCode | undefined> {
   const place = [...call.places].find(([configured]) => configured.toLowerCase() === id)?.[1];

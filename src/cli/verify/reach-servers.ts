@@ -6,7 +6,7 @@ import { checkName, checkTcp, checkTls, type Manner } from '../../doctor/client/
 import type { Credentials } from '../../doctor/client/signed-request.ts';
 import type { Finding } from '../../doctor/finding.ts';
 import { DoctorReport, formatCheck } from '../../doctor/report.ts';
-import { parseTarget, type ServerAddress, sameEndpoint } from '../../doctor/target.ts';
+import { parseTarget, sameEndpoint, type TargetAddress } from '../../doctor/target.ts';
 import { type Output, UsageError } from '../output.ts';
 
 interface Sought {
@@ -58,7 +58,7 @@ export async function reachServers(
 type Works = (name: CheckName, finding: Finding) => boolean;
 
 async function reach(
-  endpoint: ServerAddress,
+  endpoint: TargetAddress,
   manner: Manner,
   works: Works,
 ): Promise<Destination | undefined> {

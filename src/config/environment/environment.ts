@@ -9,7 +9,12 @@ import { withPlatformPort } from './platform-port.ts';
 import { FILE_SUFFIX, type ReadSecret, readSecretFile, SECRET_SETTINGS } from './secret-files.ts';
 import { isServiceLink } from './service-links.ts';
 import { sharedValues } from './shared-variables.ts';
-import { COMMAND_VARIABLE, type Environment, FILE_VARIABLE, type Overrides } from './variables.ts';
+import {
+  COMMAND_VARIABLE,
+  type EnvironmentVariables,
+  FILE_VARIABLE,
+  type Overrides,
+} from './variables.ts';
 
 const PREFIX = 'FANFARE_';
 
@@ -63,7 +68,7 @@ function isScalar(schema: z.ZodType): boolean {
 export function applyEnvironment(
   schema: z.ZodType,
   content: unknown,
-  environment: Environment,
+  environment: EnvironmentVariables,
 ): Overrides {
   const outsideLists = settingsOf(schema).filter((setting) => !setting.path.includes('[]'));
   const settings = new Map(
@@ -128,7 +133,7 @@ export function applyEnvironment(
   };
 }
 
-function secretOf(name: string, file: string, environment: Environment): ReadSecret {
+function secretOf(name: string, file: string, environment: EnvironmentVariables): ReadSecret {
   const plain = name.slice(0, -FILE_SUFFIX.length);
   return environment[plain] === undefined
     ? readSecretFile(file)

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'bun:test';
 import { configIn, load, loadJson, problemsIn } from '../loading.fixture.ts';
-import type { Environment } from './variables.ts';
+import type { EnvironmentVariables } from './variables.ts';
 
 const PROXY = 'http://user:pass@proxy.example.test:3128';
 
-const outgoingOf = (content: object, environment: Environment) =>
+const outgoingOf = (content: object, environment: EnvironmentVariables) =>
   configIn(loadJson(content, environment)).outgoing;
 
 describe('a variable that many programs read', () => {

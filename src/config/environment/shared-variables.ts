@@ -1,5 +1,5 @@
 import { entriesOf, isNoProxy } from '../../runtime/proxy/no-proxy.ts';
-import type { Environment } from './variables.ts';
+import type { EnvironmentVariables } from './variables.ts';
 
 /** A variable that many programs read. It counts where nothing else sets the setting. */
 interface SharedVariable {
@@ -21,7 +21,7 @@ export interface SharedValue {
 }
 
 /** What the variables that many programs read say about settings. */
-export function sharedValues(environment: Environment): readonly SharedValue[] {
+export function sharedValues(environment: EnvironmentVariables): readonly SharedValue[] {
   return SHARED_VARIABLES.flatMap(({ path, names, read }) => {
     const name = names.find((one) => (environment[one] ?? '') !== '');
     return name === undefined ? [] : [{ path, name, value: read(environment[name] ?? '') }];

@@ -1,7 +1,7 @@
 import type { ConfigProblem } from '../file/problems.ts';
 
 /** Environment variables by name, as `process.env` has them. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /** The content of a file with the settings of the environment. */
 export interface Overrides {

@@ -1,7 +1,7 @@
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
-import type { Environment } from '../environment/variables.ts';
+import type { EnvironmentVariables } from '../environment/variables.ts';
 
 /** The caller, as far as permissions of files depend on it. */
 export interface FileUser {
@@ -54,7 +54,7 @@ export function whoElseWrites(
 }
 
 /** The caller of this program; `undefined` on systems without owners of files. */
-export function fileUser(environment: Environment): FileUser | undefined {
+export function fileUser(environment: EnvironmentVariables): FileUser | undefined {
   const id = process.geteuid?.();
   if (id === undefined) return undefined;
   const sudoId = environment['SUDO_UID'] ?? '';

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { errorCode } from '../../runtime/error-code.ts';
-import { type Environment, FILE_VARIABLE } from '../environment/variables.ts';
+import { type EnvironmentVariables, FILE_VARIABLE } from '../environment/variables.ts';
 import { chosenByOthers, type FileProblem, fileUser } from './chosen-by-others.ts';
 import { readConfigFile } from './read-file.ts';
 
@@ -11,7 +11,7 @@ export interface ConfigPlaces {
   readonly file?: string | undefined;
   /** The working directory: the base of relative paths, and the place of a file with a default name. */
   readonly directory: string;
-  readonly environment: Environment;
+  readonly environment: EnvironmentVariables;
   /** Where the configuration of the whole machine is. The default is `/etc/fanfare`. */
   readonly systemDirectory?: string;
 }

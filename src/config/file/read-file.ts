@@ -6,7 +6,7 @@ import { findJsonFault } from './json-position.ts';
 import { type ReadText, readYaml } from './yaml.ts';
 
 /** The content of a file, or why it cannot be read. */
-export type ReadFile =
+export type FileContent =
   | {
       readonly ok: true;
       readonly value: unknown;
@@ -28,7 +28,7 @@ const formats: ReadonlyMap<string, Format> = new Map([
 ]);
 
 /** Reads a configuration file. The content is unchecked: any value of its format. */
-export function readConfigFile(path: string): ReadFile {
+export function readConfigFile(path: string): FileContent {
   const format = formats.get(extname(path).toLowerCase());
   if (format === undefined) return fault('must end in .json, .yaml, .yml or .toml');
 
@@ -81,7 +81,7 @@ function readToml(text: string, path: string): ReadText {
   }
 }
 
-function fault(message: string): ReadFile {
+function fault(message: string): FileContent {
   return { ok: false, message };
 }
 

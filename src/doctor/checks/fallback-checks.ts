@@ -3,11 +3,11 @@ import { errorOf, establishedOf, isConfirmation, subscribe } from '../client/cli
 import {
   askPreflight,
   FallbackSession,
-  type FallbackTransport,
+  type FallbackTransportName,
   type SessionOptions,
 } from '../client/fallback-session.ts';
 import type { HttpAnswer, HttpResult } from '../client/http-exchange.ts';
-import type { Received } from '../client/inbox.ts';
+import type { ReceivedMessage } from '../client/inbox.ts';
 import {
   describeAnswer,
   explainGateway,
@@ -20,7 +20,7 @@ import { excerpt, type Finding, ok, warning } from '../finding.ts';
 import { named, SLOW_MS } from './delivery-checks.ts';
 
 /** The result for one transport. The caller disposes of the session. */
-export interface Examined {
+export interface ExaminedTransport {
   readonly finding: Finding;
   /** Only if everything arrived on it. */
   readonly session?: FallbackSession;
@@ -28,7 +28,7 @@ export interface Examined {
 
 /** What to send over a session, and how. */
 export interface FallbackSubject extends SessionOptions {
-  readonly transport: FallbackTransport;
+  readonly transport: FallbackTransportName;
   readonly channel: string;
   /** Triggers an event, if a backend may. */
   readonly api: ApiClient | undefined;
@@ -62,7 +62,7 @@ export async function checkPreflight(options: SessionOptions): Promise<Finding> 
 }
 
 /** Opens a session, subscribes, and waits for an event, as a client does whose network lets no WebSocket through. */
-export async function checkFallback(subject: FallbackSubject): Promise<Examined> {
+export async function checkFallback(subject: FallbackSubject): Promise<ExaminedTransport> {
   const { transport, timeoutMs } = subject;
   using cleanup = new DisposableStack();
   const startMs = performance.now();
@@ -135,7 +135,7 @@ export function judgeArrival(
 
 /** Explains why something did not arrive. */
 async function explain(
-  received: Exclude<Received, { kind: 'message' }>,
+  received: Exclude<ReceivedMessage, { kind: 'message' }>,
   what: string,
   session: FallbackSession,
   subject: FallbackSubject,

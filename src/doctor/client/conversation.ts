@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { ServerAddress } from '../target.ts';
+import type { TargetAddress } from '../target.ts';
 import { isPing, pong, readServerMessage, type ServerMessage } from './client-messages.ts';
 import { exchange, type HttpAnswer, type HttpResult } from './http-exchange.ts';
-import { type Ending, Inbox, NO_CLOSE_FRAME, type Received } from './inbox.ts';
+import { type Ending, Inbox, NO_CLOSE_FRAME, type ReceivedMessage } from './inbox.ts';
 import type { Link } from './link.ts';
 import { clientFrame, opcodes, readFrame } from './websocket-frames.ts';
 
@@ -12,7 +12,7 @@ const HANDSHAKE_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 /** Requests a WebSocket at a path, and returns the answer. */
 export async function askForWebSocket(
   link: Link,
-  { host }: ServerAddress,
+  { host }: TargetAddress,
   target: string,
   timeoutMs: number,
 ): Promise<{ readonly result: HttpResult; readonly expectedAccept: string }> {
@@ -71,7 +71,10 @@ export class Conversation implements Disposable {
   }
 
   /** The first message, past or to come, that matches; it is taken, and those before it stay. */
-  receives(match: (message: ServerMessage) => boolean, timeoutMs: number): Promise<Received> {
+  receives(
+    match: (message: ServerMessage) => boolean,
+    timeoutMs: number,
+  ): Promise<ReceivedMessage> {
     return this.inbox.receives(match, timeoutMs);
   }
 

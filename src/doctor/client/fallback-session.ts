@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { isPing, pong, readServerMessage, type ServerMessage } from './client-messages.ts';
 import {
+  AnswerBodyReader,
   ask,
-  BodyReader,
   type HttpAnswer,
   type HttpHead,
   type HttpRequest,
@@ -12,11 +12,11 @@ import {
   requestBytes,
   unopened,
 } from './http-exchange.ts';
-import { type Ending, Inbox, NO_CLOSE_FRAME, type Received } from './inbox.ts';
+import { type Ending, Inbox, NO_CLOSE_FRAME, type ReceivedMessage } from './inbox.ts';
 import { type Destination, Link } from './link.ts';
 
 /** The transports of pusher-js for networks without WebSockets. */
-export type FallbackTransport = 'xhr_streaming' | 'xhr_polling';
+export type FallbackTransportName = 'xhr_streaming' | 'xhr_polling';
 
 export interface SessionOptions {
   readonly to: Destination;
@@ -63,20 +63,20 @@ export class FallbackSession implements Disposable {
   sent: HttpResult | undefined;
   private readonly inbox = new Inbox();
   private readonly options: SessionOptions;
-  private readonly transport: FallbackTransport;
+  private readonly transport: FallbackTransportName;
   private readonly path: string;
   private readonly links = new DisposableStack();
   private requests = 0;
   private isDisposed = false;
 
-  private constructor(transport: FallbackTransport, options: SessionOptions) {
+  private constructor(transport: FallbackTransportName, options: SessionOptions) {
     this.transport = transport;
     this.options = options;
     this.path = newSessionPath(options.to, options.key);
   }
 
   /** Begins to receive. */
-  static begin(transport: FallbackTransport, options: SessionOptions): FallbackSession {
+  static begin(transport: FallbackTransportName, options: SessionOptions): FallbackSession {
     const session = new FallbackSession(transport, options);
     void session.receive();
     return session;
@@ -87,7 +87,10 @@ export class FallbackSession implements Disposable {
   }
 
   /** The first message, past or to come, that matches; it is taken, and those before it stay. */
-  receives(match: (message: ServerMessage) => boolean, timeoutMs: number): Promise<Received> {
+  receives(
+    match: (message: ServerMessage) => boolean,
+    timeoutMs: number,
+  ): Promise<ReceivedMessage> {
     return this.inbox.receives(match, timeoutMs);
   }
 
@@ -139,7 +142,7 @@ export class FallbackSession implements Disposable {
         continue;
       }
       if (head.status !== 200) return await this.refuseAnswer(link, head);
-      const { frames, isWhole, start } = await this.read(new BodyReader(link, head));
+      const { frames, isWhole, start } = await this.read(new AnswerBodyReader(link, head));
       if (frames === 0 && start !== '') {
         const { status, headers } = head;
         return this.refuse({ kind: 'answer', status, headers, body: start });
@@ -153,7 +156,7 @@ export class FallbackSession implements Disposable {
   }
 
   /** Reads the lines of a response to its end. */
-  private async read(body: BodyReader) {
+  private async read(body: AnswerBodyReader) {
     const read = { frames: 0, isWhole: false, start: '' };
     let unread: Buffer = Buffer.alloc(0);
     while (unread.length < LINE_BYTES_MAX) {
@@ -217,7 +220,9 @@ export class FallbackSession implements Disposable {
   }
 
   private async refuseAnswer(link: Link, head: HttpHead): Promise<void> {
-    const body = await new BodyReader(link, head).next(performance.now() + this.options.timeoutMs);
+    const body = await new AnswerBodyReader(link, head).next(
+      performance.now() + this.options.timeoutMs,
+    );
     const text = typeof body === 'string' ? '' : body.toString('utf8', 0, START_BYTES);
     const { status, headers } = head;
     this.refuse({ kind: 'answer', status, headers, body: text });

@@ -92,7 +92,7 @@ async function readAnswer(link: Link, deadlineMs: number): Promise<HttpResult> {
   const head = await readHead(link, deadlineMs);
   if (head.kind !== 'head') return head;
   const pieces: Buffer[] = [];
-  const body = new BodyReader(link, head);
+  const body = new AnswerBodyReader(link, head);
   // If a body breaks off or does not end, the part that arrived is enough.
   for (let bytes = 0; bytes < BODY_BYTES_MAX && performance.now() < deadlineMs; ) {
     const piece = await body.next(deadlineMs);
@@ -127,7 +127,7 @@ export async function readHead(link: Link, deadlineMs: number): Promise<HttpHead
 }
 
 /** Reads a body piece by piece, as it arrives. */
-export class BodyReader {
+export class AnswerBodyReader {
   private readonly link: Link;
   private readonly isChunked: boolean;
   /** Bytes of the body, or of the chunk that is being read. */

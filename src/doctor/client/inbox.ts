@@ -8,7 +8,7 @@ export interface Ending {
 }
 
 /** What was received during a wait. */
-export type Received =
+export type ReceivedMessage =
   | { readonly kind: 'message'; readonly message: ServerMessage; readonly atMs: number }
   | { readonly kind: 'ended'; readonly ending: Ending }
   | { readonly kind: 'nothing' };
@@ -48,7 +48,10 @@ export class Inbox {
   }
 
   /** The first message, past or to come, that matches; it is taken, and those before it stay. */
-  async receives(match: (message: ServerMessage) => boolean, timeoutMs: number): Promise<Received> {
+  async receives(
+    match: (message: ServerMessage) => boolean,
+    timeoutMs: number,
+  ): Promise<ReceivedMessage> {
     const deadlineMs = performance.now() + timeoutMs;
     for (;;) {
       const arrived = this.messages.find(({ message }) => match(message));

@@ -1,7 +1,7 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate, rootCertificates } from 'node:tls';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
-import type { ServerAddress } from '../target.ts';
+import type { TargetAddress } from '../target.ts';
 import { Bell } from './bell.ts';
 
 /** Bytes that may wait unread on one link; a server that sends more is cut off. */
@@ -9,7 +9,7 @@ const UNREAD_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Where a link goes: an endpoint, at one of its addresses. */
 export interface Destination {
-  readonly endpoint: ServerAddress;
+  readonly endpoint: TargetAddress;
   readonly address: string;
   /** The certificate authorities to trust in addition to the well-known ones, in PEM. */
   readonly ca: string | undefined;

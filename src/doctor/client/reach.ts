@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { withTimeout } from '../../runtime/system-timers.ts';
 import { judgeCertificate } from '../checks/certificate.ts';
 import { type Finding, failed, notChecked, ok, warning } from '../finding.ts';
-import type { ServerAddress } from '../target.ts';
+import type { TargetAddress } from '../target.ts';
 import { type Destination, Link } from './link.ts';
 
 /** How hard to try, and which certificates to trust. */
@@ -20,7 +20,7 @@ const ADDRESSES_MAX = 4;
 
 /** Resolves the name of an endpoint. */
 export async function checkName(
-  { hostname }: ServerAddress,
+  { hostname }: TargetAddress,
   { timeoutMs }: Manner,
 ): Promise<{ readonly finding: Finding; readonly found: readonly string[] }> {
   if (isIP(hostname) !== 0) return { finding: ok(`${hostname} is an address`), found: [hostname] };
@@ -50,7 +50,7 @@ export async function checkName(
 
 /** Connects to each address, and returns the first that accepts. */
 export async function checkTcp(
-  endpoint: ServerAddress,
+  endpoint: TargetAddress,
   addresses: readonly string[],
   { ca, timeoutMs }: Manner,
 ): Promise<{ readonly finding: Finding; readonly destination: Destination | undefined }> {
@@ -71,7 +71,7 @@ export async function checkTcp(
 }
 
 function describeTcp(
-  { hostname, port }: ServerAddress,
+  { hostname, port }: TargetAddress,
   working: string | undefined,
   codes: readonly (readonly [address: string, code: string])[],
   timeoutMs: number,

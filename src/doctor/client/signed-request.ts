@@ -7,7 +7,7 @@ export interface Credentials {
   readonly secret: string;
 }
 
-export interface Call {
+export interface SignedCall {
   readonly method: 'GET' | 'POST';
   /** From `/apps` on, without the prefix that the server is mounted under. */
   readonly path: string;
@@ -31,7 +31,7 @@ export function channelAuth(
 /** Path and query of a signed request; the path is signed as it is sent. Source: Channels protocol, §14.1. */
 export function signedTarget(
   { key, secret }: Pick<Credentials, 'key' | 'secret'>,
-  { method, path, body }: Call,
+  { method, path, body }: SignedCall,
   prefix: string,
   nowMs: number,
 ): string {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 /** The frames that both sides of a WebSocket speak. Source: RFC 6455, §5. */
 export const opcodes = { text: 1, close: 8, ping: 9, pong: 10 } as const;
 
-export interface Frame {
+export interface WebSocketFrame {
   readonly final: boolean;
   readonly opcode: number;
   readonly payload: Buffer;
@@ -23,7 +23,7 @@ export function clientFrame(opcode: number, payload: Uint8Array): Buffer {
 /** Reads the first frame of the received bytes, with its length in bytes; `undefined` while it is not complete. */
 export function readFrame(
   unread: Buffer,
-): { readonly frame: Frame; readonly bytes: number } | undefined {
+): { readonly frame: WebSocketFrame; readonly bytes: number } | undefined {
   if (unread.length < 2) return undefined;
   const short = unread.readUInt8(1) & 127;
   const masked = (unread.readUInt8(1) & 128) !== 0;

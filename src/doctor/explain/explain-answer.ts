@@ -1,6 +1,6 @@
 import type { HttpAnswer, HttpResult } from '../client/http-exchange.ts';
 import { excerpt, type Finding, failed } from '../finding.ts';
-import { addressOf, type ServerAddress } from '../target.ts';
+import { addressOf, type TargetAddress } from '../target.ts';
 import { answererOf, proxyAdvice } from './proxy-advice.ts';
 
 /** What proxies answer when they cannot reach the server behind them, or do not wait for it. */
@@ -86,7 +86,7 @@ function explainRedirect(status: number, location: string): Finding {
 /** Explains why there was no HTTP answer at all. */
 export function explainSilence(
   result: Exclude<HttpResult, HttpAnswer>,
-  endpoint: ServerAddress,
+  endpoint: TargetAddress,
   timeoutMs: number,
 ): Finding {
   const where = addressOf(endpoint);
@@ -119,7 +119,7 @@ export function explainSilence(
 /** Explains an answer to a WebSocket handshake that is not 101. */
 export function explainHandshake(
   answer: HttpAnswer,
-  endpoint: ServerAddress,
+  endpoint: TargetAddress,
   upgradeWasLost: boolean,
 ): Finding {
   const gateway = explainGateway(answer);

@@ -1,13 +1,13 @@
 import { explainExpiredTimestamp } from '../checks/clock-skew.ts';
 import type { HttpResult } from '../client/http-exchange.ts';
 import { excerpt, type Finding, failed } from '../finding.ts';
-import type { ServerAddress } from '../target.ts';
+import type { TargetAddress } from '../target.ts';
 import { describeAnswer, explainGateway, explainSilence } from './explain-answer.ts';
 import { answererOf, proxyAdvice } from './proxy-advice.ts';
 
 /** A signed call, and what was known before it. */
 export interface CallContext {
-  readonly endpoint: ServerAddress;
+  readonly endpoint: TargetAddress;
   /** From `/apps` on. */
   readonly path: string;
   /** Whether a WebSocket was let in with the same key. */

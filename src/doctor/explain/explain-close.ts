@@ -1,5 +1,5 @@
 import { excerpt, type Finding, failed } from '../finding.ts';
-import type { ServerAddress } from '../target.ts';
+import type { TargetAddress } from '../target.ts';
 
 /** What each code means, and what helps. Source: Channels protocol, §4; RFC 6455, §7.4.1. */
 const codes: Readonly<Record<number, readonly [meaning: string, advice: string]>> = {
@@ -57,7 +57,7 @@ const codes: Readonly<Record<number, readonly [meaning: string, advice: string]>
 };
 
 /** Explains why a connection was refused or ended, by the code of the error or of the close. */
-export function explainCode(code: number | null, text: string, endpoint: ServerAddress): Finding {
+export function explainCode(code: number | null, text: string, endpoint: TargetAddress): Finding {
   const said = text === '' ? '' : `: "${excerpt(text)}"`;
   const [meaning, advice] = (code === null ? undefined : codes[code]) ?? [
     'the server ends the connection',

@@ -1,14 +1,14 @@
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { RedisEngine, type RedisEngineOptions } from './engine.ts';
 import { parseRedisUrl, serverName } from './link/address.ts';
-import type { ConnectorOptions, SentinelLogin } from './link/connector.ts';
+import type { RedisConnectorOptions, SentinelLogin } from './link/connector.ts';
 import { type Away, RedisServer } from './link/redis-server.ts';
 import { ALL_SCRIPTS } from './scripts/all-scripts.ts';
 
 export interface CreateRedisEngineOptions extends Omit<RedisEngineOptions, 'servers' | 'timers'> {
   /** The Redis servers, in the same order on all nodes. */
   readonly urls: readonly string[];
-  readonly tls?: ConnectorOptions['tls'];
+  readonly tls?: RedisConnectorOptions['tls'];
   readonly sentinelLogin?: SentinelLogin;
   /** Called with the reason when a server becomes unusable, and with `undefined` when it works again. */
   readonly onState?: (server: string, away: Away | undefined) => void;

@@ -29,7 +29,7 @@ export type RedisFinding = Result & {
     | 'redis-connections';
 };
 
-export interface ExamineOptions {
+export interface ExamineRedisOptions {
   /** As configured. */
   readonly urls: readonly string[];
   readonly keyPrefix: string;
@@ -50,7 +50,7 @@ const NEARLY_FULL = 0.8;
 
 /** The input of a check. */
 interface Site {
-  readonly options: ExamineOptions;
+  readonly options: ExamineRedisOptions;
   /** The place of the server in the list. */
   readonly index: number;
   readonly connection: RedisConnection;
@@ -75,7 +75,7 @@ const checks: Readonly<
 };
 
 /** Examines each Redis server the way a node uses it. What it writes there, it removes again. */
-export async function* examineRedis(options: ExamineOptions): AsyncGenerator<RedisFinding> {
+export async function* examineRedis(options: ExamineRedisOptions): AsyncGenerator<RedisFinding> {
   for (const [index, url] of options.urls.entries()) {
     for await (const finding of examineServer(options, index)) {
       yield { ...finding, detail: `${serverName(url)}: ${finding.detail}` };
@@ -84,7 +84,7 @@ export async function* examineRedis(options: ExamineOptions): AsyncGenerator<Red
 }
 
 async function* examineServer(
-  options: ExamineOptions,
+  options: ExamineRedisOptions,
   index: number,
 ): AsyncGenerator<RedisFinding> {
   using connections = new DisposableStack();
@@ -220,7 +220,7 @@ async function checkScripts({ connection, options }: Site): Promise<Result> {
 }
 
 /** What to change if Redis refuses something with these words. */
-function repairOf(why: string, { keyPrefix }: ExamineOptions): string {
+function repairOf(why: string, { keyPrefix }: ExamineRedisOptions): string {
   const [, command] = /run the '([^']+)' command/.exec(why) ?? [];
   if (command !== undefined) return `ACL SETUSER NAME +${command}. ${SUFFICIENT}`;
   if (/^NOPERM.*channel/i.test(why)) return `ACL SETUSER NAME &${keyPrefix}*. ${SUFFICIENT}`;

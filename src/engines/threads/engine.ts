@@ -30,7 +30,7 @@ import type { RememberedMax } from '../remembered.ts';
 import type { Loop, Shares } from '../shares.ts';
 import { Congestion } from './congestion.ts';
 import { TopicHomeServer } from './home-server.ts';
-import type { AnswerTo, EngineMessage, Question } from './messages.ts';
+import type { EngineMessage, HomeAnswerTo, Question } from './messages.ts';
 import { Questions } from './questions.ts';
 import { ThreadsWalk } from './walk.ts';
 import { PendingWatches } from './watches.ts';
@@ -348,7 +348,7 @@ export class ThreadsEngine implements Authority {
   private ask<Asked extends Question, T>(
     home: Loop,
     question: Asked,
-    answered: (answer: AnswerTo<Asked[0]>) => T,
+    answered: (answer: HomeAnswerTo<Asked[0]>) => T,
   ): Promise<T> {
     const questions = this.questions[home];
     if (questions === undefined) throw new Error(`There is no loop ${home}`);

@@ -85,7 +85,7 @@ export type QuestionOf<Kind extends QuestionKind> = readonly [
 ];
 
 /** The answer to a question of one kind. */
-export type AnswerTo<Kind extends QuestionKind> = HomeQuestions[Kind]['answer'];
+export type HomeAnswerTo<Kind extends QuestionKind> = HomeQuestions[Kind]['answer'];
 
 export type Question = { [Kind in QuestionKind]: QuestionOf<Kind> }[QuestionKind];
 
@@ -95,7 +95,7 @@ export type DoneIds = readonly (readonly [position: number, id: EventId])[];
 export type EngineMessage =
   | Question
   /** Acknowledges `done` questions that needed no answer, and answers the next one. */
-  | readonly ['answer', done: number, answer: AnswerTo<QuestionKind>, ids?: DoneIds]
+  | readonly ['answer', done: number, answer: HomeAnswerTo<QuestionKind>, ids?: DoneIds]
   /** Acknowledges `done` questions that needed no answer, and says why the next one failed. */
   | readonly ['failed', done: number, why: string, ids?: DoneIds]
   /** Acknowledges the next `done` questions, which needed no answer. */

@@ -1,7 +1,7 @@
 import type { EventId } from '../../channels/history/event-id.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { EngineMeter } from '../engine-meter.ts';
-import type { AnswerTo, DoneIds, EngineMessage, Question, QuestionKind } from './messages.ts';
+import type { DoneIds, EngineMessage, HomeAnswerTo, Question, QuestionKind } from './messages.ts';
 
 /**
  * The limit of answered questions at the front of the list. They are removed in batches, which is cheaper than one by
@@ -17,7 +17,7 @@ export interface QuestionsOptions {
 }
 
 /** The answer to a question of any kind. */
-type Answer = AnswerTo<QuestionKind>;
+type Answer = HomeAnswerTo<QuestionKind>;
 
 interface Pending {
   readonly askedAtMs: number;
@@ -44,7 +44,7 @@ export class Questions {
   /** Asks. `answered` runs at the position of the answer among that home's broadcasts, before the promise settles. */
   ask<Asked extends Question, T>(
     question: Asked,
-    answered: (answer: AnswerTo<Asked[0]>) => T,
+    answered: (answer: HomeAnswerTo<Asked[0]>) => T,
   ): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const { send, monotonic } = this.options;
@@ -53,7 +53,7 @@ export class Questions {
       answered(answer) {
         try {
           // Answers come in the order of the questions, so this one is of the same kind.
-          resolve(answered(answer as AnswerTo<Asked[0]>));
+          resolve(answered(answer as HomeAnswerTo<Asked[0]>));
         } catch (error) {
           reject(error);
         }
@@ -117,7 +117,7 @@ export class Answers {
   }
 
   /** Answers the next question, which is of this kind. */
-  answer<Kind extends QuestionKind = never>(answer: AnswerTo<Kind>): void {
+  answer<Kind extends QuestionKind = never>(answer: HomeAnswerTo<Kind>): void {
     const { done } = this;
     this.given++;
     this.send(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { localHosts, makeSelfSigned } from '../../certificates/self-signed.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
-import type { ServedRequest, ServedSession } from '../http2-server.ts';
+import type { Http2ServedRequest, ServedSession } from '../http2-server.ts';
 import {
   type NotificationAnswer,
   type NotificationServer,
@@ -63,7 +63,7 @@ export async function startFakeApns(options: FakeApnsOptions = {}): Promise<Fake
     goAwayText: '{"reason":"Shutdown"}',
   });
 
-  function answer(request: ServedRequest, token: string | undefined): NotificationAnswer {
+  function answer(request: Http2ServedRequest, token: string | undefined): NotificationAnswer {
     const { session, fields: sent } = request;
     const tokenFault = tokens.fault(sent.get('authorization'), nowMs());
     if (tokenFault === undefined && options.startsWithOne === true && !authenticated.has(session)) {

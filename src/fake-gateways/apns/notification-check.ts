@@ -1,7 +1,7 @@
-import type { TokenFault } from './token-check.ts';
+import type { ApnsTokenFault } from './token-check.ts';
 
 export type ApnsFault =
-  | TokenFault
+  | ApnsTokenFault
   | 'BadCollapseId'
   | 'BadDeviceToken'
   | 'BadExpirationDate'

@@ -20,7 +20,7 @@ const RENEWAL_SECONDS = 20 * 60;
 /** Tokens whose check is cached, so each signature is verified once. */
 const TOKENS_MAX = 1000;
 
-export type TokenFault =
+export type ApnsTokenFault =
   | 'MissingProviderToken'
   | 'InvalidProviderToken'
   | 'ExpiredProviderToken'
@@ -42,7 +42,7 @@ export class ApnsTokenCheck {
     this.keys = keys;
   }
 
-  fault(authorization: string | undefined, nowMs: number): TokenFault | undefined {
+  fault(authorization: string | undefined, nowMs: number): ApnsTokenFault | undefined {
     if (authorization === undefined) return 'MissingProviderToken';
     const token = this.tokenOf(authorization);
     if (token === undefined) return 'InvalidProviderToken';
@@ -54,7 +54,7 @@ export class ApnsTokenCheck {
   }
 
   /** Counted from when tokens were issued, not from when they arrive: all servers of a team agree on that. */
-  private renewalFault({ teamId, issuedAtSeconds }: ReadToken): TokenFault | undefined {
+  private renewalFault({ teamId, issuedAtSeconds }: ReadToken): ApnsTokenFault | undefined {
     const newest = this.newest.get(teamId);
     // Requests in flight during a renewal still have the previous token.
     if (newest !== undefined && issuedAtSeconds <= newest) return undefined;

@@ -3,7 +3,7 @@ import { localHosts, makeSelfSigned } from '../../certificates/self-signed.ts';
 import { ERROR } from '../../outgoing/http2/frames/protocol.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
-import type { ServedRequest } from '../http2-server.ts';
+import type { Http2ServedRequest } from '../http2-server.ts';
 import {
   type NotificationAnswer,
   type NotificationServer,
@@ -113,7 +113,7 @@ interface Sender {
 
 /** Checks a message as FCM does. */
 function answer(
-  fields: ServedRequest['fields'],
+  fields: Http2ServedRequest['fields'],
   json: JsonObject | undefined,
   { projectId, isSignedIn }: Sender,
 ): NotificationAnswer {

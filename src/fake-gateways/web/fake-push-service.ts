@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { newP256Pair } from '../p256.ts';
 import { type BrowserKeys, decryptMessage } from './decryption.ts';
 import {
-  type PushRefusal,
+  type MessageRefusal,
   readPush,
   refusalText,
   refusePush,
@@ -115,7 +115,7 @@ export class FakePushService {
   }
 }
 
-function refuse(refusal: PushRefusal): PushVerdict {
+function refuse(refusal: MessageRefusal): PushVerdict {
   return {
     status: refusal.status,
     headers: { 'content-type': 'application/json' },

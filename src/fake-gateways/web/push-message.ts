@@ -7,7 +7,7 @@ export interface WaitingMessage {
 }
 
 /** A refusal in the form of Mozilla's service. `errno` is more exact than the status. */
-export interface PushRefusal {
+export interface MessageRefusal {
   readonly ok: false;
   readonly status: number;
   readonly errno: number;
@@ -16,7 +16,7 @@ export interface PushRefusal {
 
 export type ReadPush =
   | { readonly ok: true; readonly ttlSeconds: number; readonly topic: string | undefined }
-  | PushRefusal;
+  | MessageRefusal;
 
 /** The subscription that a message is posted to. */
 export interface PushTarget {
@@ -53,12 +53,12 @@ export function readPush(
   return { ok: true, ttlSeconds: Math.min(Number(ttl), TTL_SECONDS_MAX), topic };
 }
 
-export function refusePush(status: number, errno: number, message = 'Refused'): PushRefusal {
+export function refusePush(status: number, errno: number, message = 'Refused'): MessageRefusal {
   return { ok: false, status, errno, message };
 }
 
 /** The JSON text of a refusal. */
-export function refusalText({ status, errno, message }: PushRefusal): string {
+export function refusalText({ status, errno, message }: MessageRefusal): string {
   return JSON.stringify({ code: status, errno, error: String(status), message });
 }
 

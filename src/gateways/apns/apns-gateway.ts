@@ -12,7 +12,7 @@ import { refused, unansweredOutcome } from '../outcomes.ts';
 import { type ApnsVerdict, readApnsAnswer } from './apns-answer.ts';
 import { apnsFields, apnsPath, isTopic } from './apns-request.ts';
 import {
-  type Environment,
+  type ApnsEnvironment,
   environmentOrigins,
   otherEnvironment,
   RecentEnvironments,
@@ -21,9 +21,9 @@ import { type ApnsCredentials, type ProviderToken, ProviderTokens } from './prov
 
 export interface ApnsGatewayOptions extends ApnsCredentials {
   /** `auto`: if one of Apple's services does not know a token, the other one is tried. */
-  readonly environment: Environment | 'auto';
+  readonly environment: ApnsEnvironment | 'auto';
   /** In place of Apple's. If both are the same, `auto` tries one. */
-  readonly origins?: Partial<Record<Environment, string>>;
+  readonly origins?: Partial<Record<ApnsEnvironment, string>>;
   /** Certificates to trust in place of the system's, as PEM. */
   readonly ca?: string | undefined;
   /** Milliseconds since 1970. */
@@ -36,7 +36,7 @@ export interface ApnsGatewayOptions extends ApnsCredentials {
   readonly connectionsMax?: number;
   readonly requestTimeoutMs?: number;
   /** Reports what an operator may want to know. */
-  readonly onEvent?: (environment: Environment, event: Http2Event) => void;
+  readonly onEvent?: (environment: ApnsEnvironment, event: Http2Event) => void;
 }
 
 /** Enough for 20,000 notifications a second at an answer time of 100 ms. */
@@ -59,7 +59,7 @@ const TOPICS_MAX = 100;
 
 /** One of Apple's services. */
 interface Service {
-  readonly environment: Environment;
+  readonly environment: ApnsEnvironment;
   readonly client: Http2Client;
   /** Apps of which it knew a token. Only for those, an unknown token is the token's fault. */
   readonly topics: Set<string>;
@@ -83,9 +83,9 @@ export class ApnsGateway implements Gateway<'apns'> {
   private readonly options: ApnsGatewayOptions;
   private readonly token: ProviderToken;
   private readonly memory: RecentEnvironments;
-  private readonly services = new Map<Environment, Service>();
+  private readonly services = new Map<ApnsEnvironment, Service>();
   /** The service that is tried first for an unknown token. */
-  private preferred: Environment;
+  private preferred: ApnsEnvironment;
   private readonly isAuto: boolean;
   private readonly trusted: Sender = { owner: this, isTrusted: true };
   private readonly untrusted: Sender = { owner: this, isTrusted: false };
@@ -128,7 +128,7 @@ export class ApnsGateway implements Gateway<'apns'> {
 
   /** Tries the other service, if there is one. */
   private async sendToOther(
-    environment: Environment,
+    environment: ApnsEnvironment,
     outcome: Outcome,
     message: Message,
   ): Promise<Outcome> {
@@ -156,14 +156,14 @@ export class ApnsGateway implements Gateway<'apns'> {
    * A service that knows no token of an app is probably the wrong one. For such a mistake in the configuration no device
    * may be removed.
    */
-  private confirmed(environment: Environment, topic: string, outcome: Outcome): Outcome {
+  private confirmed(environment: ApnsEnvironment, topic: string, outcome: Outcome): Outcome {
     if (outcome.result !== 'token-gone' || this.service(environment).topics.has(topic)) {
       return outcome;
     }
     return refused(outcome.reason);
   }
 
-  private async send(environment: Environment, message: Message): Promise<ApnsVerdict> {
+  private async send(environment: ApnsEnvironment, message: Message): Promise<ApnsVerdict> {
     const service = this.service(environment);
     const sentAtMs = this.options.nowMs();
     const authorization = this.token.at(sentAtMs);
@@ -205,12 +205,12 @@ export class ApnsGateway implements Gateway<'apns'> {
     return true;
   }
 
-  private originOf(environment: Environment): string {
+  private originOf(environment: ApnsEnvironment): string {
     return this.options.origins?.[environment] ?? environmentOrigins[environment];
   }
 
   /** Creates a service when it is first needed. */
-  private service(environment: Environment): Service {
+  private service(environment: ApnsEnvironment): Service {
     const known = this.services.get(environment);
     if (known !== undefined) return known;
     const { ca, findAddresses, timers, onEvent } = this.options;

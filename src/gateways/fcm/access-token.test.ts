@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { OutgoingAnswer, SendUnowned } from '../../outgoing/request.ts';
 import { notAuthorised, tryAgain } from '../outcomes.ts';
 import { AccessTokens } from './access-token.ts';
-import type { TokenFault } from './token-answer.ts';
+import type { FcmTokenFault } from './token-answer.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const account = {
@@ -170,7 +170,7 @@ describe('an access token', () => {
 
 describe('a Google that issues no access token', () => {
   const away = (reason: string, afterMs?: number) => tryAgain(reason, 'connection', afterMs);
-  const wrong = (reason: string, words = ''): TokenFault => ({
+  const wrong = (reason: string, words = ''): FcmTokenFault => ({
     ...notAuthorised(reason, words),
     scope: 'connection',
   });

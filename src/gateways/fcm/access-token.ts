@@ -3,7 +3,7 @@ import type { SendUnowned } from '../../outgoing/request.ts';
 import { doubledMs } from '../../runtime/time/back-off.ts';
 import { tokenRequestBody } from './assertion.ts';
 import type { ServiceAccount } from './service-account.ts';
-import { readTokenResult, type TokenFault } from './token-answer.ts';
+import { type FcmTokenFault, readTokenResult } from './token-answer.ts';
 
 export interface AccessTokensOptions {
   readonly account: ServiceAccount;
@@ -15,7 +15,7 @@ export interface AccessTokensOptions {
 /** The `authorization` field of a message, or the reason why there is none. */
 export type AccessToken =
   | { readonly ok: true; readonly field: HeaderField }
-  | { readonly ok: false; readonly fault: TokenFault };
+  | { readonly ok: false; readonly fault: FcmTokenFault };
 
 interface Held {
   readonly ok: true;
@@ -25,7 +25,7 @@ interface Held {
 }
 
 interface Pause {
-  readonly fault: TokenFault;
+  readonly fault: FcmTokenFault;
   readonly beganAtMs: number;
   readonly ms: number;
 }
@@ -133,7 +133,7 @@ export class AccessTokens implements Disposable {
     return this.held;
   }
 
-  private startPause(fault: TokenFault): void {
+  private startPause(fault: FcmTokenFault): void {
     const pauseMs = doubledMs(PAUSE_MS, { times: this.pauses, maxMs: PAUSE_MS_MAX });
     this.pauses++;
     this.pause = {
@@ -146,7 +146,7 @@ export class AccessTokens implements Disposable {
     };
   }
 
-  private pausedFault(nowMs: number): TokenFault | undefined {
+  private pausedFault(nowMs: number): FcmTokenFault | undefined {
     if (this.pause === undefined) return undefined;
     const { fault, beganAtMs, ms } = this.pause;
     const leftMs = beganAtMs + ms - nowMs;

@@ -7,11 +7,11 @@ import { notAuthorised, proxyFailed, tryAgain } from '../outcomes.ts';
 import { readRetryAfter } from '../retry-after.ts';
 
 /** Why there is no access token, as the outcome of each notification: the account is refused, or Google is unavailable. */
-export type TokenFault = Extract<Outcome, { readonly result: 'not-authorised' | 'try-again' }>;
+export type FcmTokenFault = Extract<Outcome, { readonly result: 'not-authorised' | 'try-again' }>;
 
 export type ReadToken =
   | { readonly ok: true; readonly token: string; readonly validMs: number }
-  | { readonly ok: false; readonly fault: TokenFault };
+  | { readonly ok: false; readonly fault: FcmTokenFault };
 
 /** The lifetime of a token if the answer has none: that of Google's tokens. Source: push protocol, §8.2. */
 const VALID_SECONDS = 3600;

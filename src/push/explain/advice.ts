@@ -16,7 +16,7 @@ export interface Advice {
 }
 
 /** The reason of an outcome on a platform. */
-export interface Given {
+export interface GivenReason {
   readonly platform: Platform;
   readonly reason: string;
   /** The gateway's own text, or empty. */
@@ -38,7 +38,7 @@ const documentation: Readonly<Record<Platform, string>> = {
 };
 
 /** Explains any reason. For an unknown one, it quotes the gateway. */
-export function adviceOn({ platform, reason, words, device }: Given): Advice {
+export function adviceOn({ platform, reason, words, device }: GivenReason): Advice {
   const known = knownMeaning(platform, reason);
   const meaning = { ...known, ...(device === undefined ? {} : known?.[device]) };
   const code = reason === '' ? '' : ` (${reason})`;

@@ -1,4 +1,5 @@
 import { addressKey } from '../ip-address.ts';
+import type { LogFields } from '../ports.ts';
 import type { Rate } from '../rates/token-bucket.ts';
 import { LogThrottle } from './log-throttle.ts';
 
@@ -14,12 +15,10 @@ const RATE_OF_TENANTS: Rate = { perSecond: 100, burst: 2_000 };
 /** Pairs of tenant and kind of line with a rate of their own. */
 const TENANT_LINES_MAX = 10_000;
 
-export type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
-
 interface Lines {
-  info(message: string, fields?: Fields): void;
-  warn(message: string, fields?: Fields): void;
-  error(message: string, fields?: Fields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
 }
 
 /**
@@ -60,19 +59,19 @@ export class RateLimitedLog {
     };
   }
 
-  info(message: string, whose: Whose, fields: Fields = {}): void {
+  info(message: string, whose: Whose, fields: LogFields = {}): void {
     this.write('info', message, whose, fields);
   }
 
-  warn(message: string, whose: Whose, fields: Fields = {}): void {
+  warn(message: string, whose: Whose, fields: LogFields = {}): void {
     this.write('warn', message, whose, fields);
   }
 
-  error(message: string, whose: Whose, fields: Fields = {}): void {
+  error(message: string, whose: Whose, fields: LogFields = {}): void {
     this.write('error', message, whose, fields);
   }
 
-  private write(level: keyof Lines, message: string, whose: Whose, fields: Fields): void {
+  private write(level: keyof Lines, message: string, whose: Whose, fields: LogFields): void {
     const { app, instance, address } = whose;
     const isOfTenant = app !== undefined || instance !== undefined;
     const throttles = isOfTenant ? this.ofTenants : this.ofAddresses;

@@ -4,7 +4,7 @@ import { withTimeout } from '../../runtime/system-timers.ts';
 import { StoreSilent, sqlState } from './faults.ts';
 
 /** How this server talks to a PostgreSQL. */
-export interface Manner {
+export interface SessionManner {
   /** Whether our settings go along when a connection is opened. Poolers refuse or ignore them. */
   readonly sendsSettings: boolean;
   /** Whether statements get names, by which PostgreSQL plans them once for each connection. */
@@ -12,7 +12,7 @@ export interface Manner {
 }
 
 /** The manner without a pooler. */
-export const DIRECT: Manner = { sendsSettings: true, namesStatements: true };
+export const DIRECT: SessionManner = { sendsSettings: true, namesStatements: true };
 
 /** The pooler in front of PostgreSQL. */
 export interface Pooler {
@@ -22,8 +22,8 @@ export interface Pooler {
   readonly limitsReads: boolean;
 }
 
-export interface Examined {
-  readonly manner: Manner;
+export interface ExaminedSession {
+  readonly manner: SessionManner;
   readonly pooler: Pooler | undefined;
 }
 
@@ -48,8 +48,8 @@ interface Facts {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-export interface ExamineOptions {
-  readonly manner: Manner;
+export interface ExamineSessionOptions {
+  readonly manner: SessionManner;
   /** What is sent when a connection is opened, if the manner is so. */
   readonly settings: Readonly<Record<string, number>>;
 }
@@ -58,7 +58,10 @@ export interface ExamineOptions {
  * Finds out what is at the other end. Throws if the store cannot be kept there. All statements are without a name and
  * parameters, because they must work through any pooler.
  */
-export async function examine(sql: SQL, { manner, settings }: ExamineOptions): Promise<Examined> {
+export async function examine(
+  sql: SQL,
+  { manner, settings }: ExamineSessionOptions,
+): Promise<ExaminedSession> {
   const names = Object.keys(settings).map((name) => `'${name}'`);
   const rows: Facts[] = await sql.unsafe(`
     SELECT current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby,

@@ -6,12 +6,12 @@ import type { DatabaseBackend } from './backend.ts';
 import { StoreSilent, StoreUnavailable, sqlState } from './faults.ts';
 import {
   DIRECT,
-  type Examined,
+  type ExaminedSession,
   examine,
   FORGETS_STATEMENTS,
   inTime,
-  type Manner,
   refusesSettings,
+  type SessionManner,
   type TimeLimit,
 } from './postgres-session.ts';
 import type { Begin } from './write-queue.ts';
@@ -54,7 +54,7 @@ export async function openPostgres(
     timeoutMs: answerTimeoutMs,
     otherwise: `The database has not answered in ${answerTimeoutMs} ms`,
   };
-  const open = (manner: Manner) => connect(url, { manner, tls, answerTimeoutMs });
+  const open = (manner: SessionManner) => connect(url, { manner, tls, answerTimeoutMs });
   const first = await openExamined(open, limit);
   const { pooler } = first;
   let { manner, sql } = first;
@@ -127,9 +127,9 @@ export async function openPostgres(
 
 /** Opens connections in the manner that works, after what is at the other end was examined. */
 async function openExamined(
-  open: (manner: Manner) => SQL,
+  open: (manner: SessionManner) => SQL,
   limit: TimeLimit,
-): Promise<Examined & { readonly sql: SQL }> {
+): Promise<ExaminedSession & { readonly sql: SQL }> {
   for (let manner = DIRECT; ; ) {
     const sql = open(manner);
     try {
@@ -174,7 +174,7 @@ function setLocally(settings: Readonly<Record<string, number>>): string {
 }
 
 interface ConnectOptions extends Required<PostgresOptions> {
-  readonly manner: Manner;
+  readonly manner: SessionManner;
 }
 
 function connect(url: string, { manner, tls, answerTimeoutMs }: ConnectOptions): SQL {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { requestTarget } from '../request-target.ts';
 import { Access, type Denial, type LogIn } from './access.ts';
-import type { RequestHead } from './request-head.ts';
+import type { AdminRequestHead } from './request-head.ts';
 import { BrowserSessions } from './sessions.ts';
 
 const PASSWORD = 'geheim: ü';
@@ -31,7 +31,7 @@ function head({ method = 'GET', url = '/metrics', peer = '127.0.0.1', ...given }
     isForProxy: !url.startsWith('/'),
     header: (name) => headers[name],
     headerNames: Object.keys(headers),
-  } satisfies RequestHead;
+  } satisfies AdminRequestHead;
 }
 
 /** A password as clients send it: the bytes of UTF-8. */

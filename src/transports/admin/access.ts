@@ -5,7 +5,7 @@ import { RateLimiter } from '../../runtime/rates/rate-limiter.ts';
 import type { Rate } from '../../runtime/rates/token-bucket.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { cameThroughProxy, isFromAnotherSite, isLocal } from './origin-of-request.ts';
-import type { RequestHead } from './request-head.ts';
+import type { AdminRequestHead } from './request-head.ts';
 import type { BrowserSessions } from './sessions.ts';
 
 /** A proxy that checks users itself and names them in headers. */
@@ -99,7 +99,7 @@ export class Access {
    * Finds the client of a request. Requests through a proxy have a key of their own: strangers behind a proxy on this
    * machine must not use up the tries of the command line on it.
    */
-  senderOf(head: RequestHead): RequestSender {
+  senderOf(head: AdminRequestHead): RequestSender {
     const { trustedProxies } = this.options;
     const address = trustedProxies.clientOf(head.peer, {
       xForwardedFor: head.header('x-forwarded-for'),
@@ -120,7 +120,7 @@ export class Access {
    * Whether a browser reaches this listener over HTTPS. The origin of its page says so, which only the browser can set.
    * Without one, a proxy in `trustedProxies` may say so.
    */
-  isOverHttps(head: RequestHead): boolean {
+  isOverHttps(head: AdminRequestHead): boolean {
     const scheme = /^(https?):/.exec(head.header('origin') ?? '')?.[1];
     if (scheme !== undefined) return scheme === 'https';
     return this.options.trustedProxies.saysHttps(head.peer, {
@@ -130,7 +130,7 @@ export class Access {
   }
 
   /** Finds who sent a request, or why it is denied. */
-  identify(head: RequestHead, sender: RequestSender): Identified {
+  identify(head: AdminRequestHead, sender: RequestSender): Identified {
     const denied = this.denyOtherSites(head);
     if (denied !== undefined) return { denial: denied };
     const user = this.userOf(head);
@@ -151,7 +151,7 @@ export class Access {
    * Whether the sender of a request would still be admitted: a session may have expired, or the password may have
    * changed.
    */
-  isStillIdentified(head: RequestHead): boolean {
+  isStillIdentified(head: AdminRequestHead): boolean {
     const authorization = head.header('authorization');
     if (this.userOf(head) !== undefined) return true;
     if (authorization === undefined)
@@ -161,14 +161,14 @@ export class Access {
   }
 
   /** Denies changes requested by pages of other sites, even if no password is needed. */
-  denyOtherSites(head: RequestHead): Denial | undefined {
+  denyOtherSites(head: AdminRequestHead): Denial | undefined {
     return head.method !== 'GET' && isFromAnotherSite(head)
       ? { ...OTHER_SITE, error: 'Pages of other sites may not change anything' }
       : undefined;
   }
 
   /** Whether a request names a user although its sender is no proxy that may. The name does not count. */
-  hasUntrustedUser(head: RequestHead): boolean {
+  hasUntrustedUser(head: AdminRequestHead): boolean {
     const { userProxy } = this.options;
     return (
       userProxy !== undefined &&
@@ -187,7 +187,7 @@ export class Access {
     return this.limited(sender, isRight);
   }
 
-  private userOf(head: RequestHead): Caller | undefined {
+  private userOf(head: AdminRequestHead): Caller | undefined {
     const { userProxy } = this.options;
     if (userProxy === undefined || !userProxy.trusted.trusts(head.peer)) return undefined;
     const { userHeader, groupsHeader, groupsSeparator } = userProxy;
@@ -201,7 +201,7 @@ export class Access {
     };
   }
 
-  private mayReadWithoutPassword(head: RequestHead): boolean {
+  private mayReadWithoutPassword(head: AdminRequestHead): boolean {
     const { metricsAreOpen } = this.options;
     const { method, target } = head;
     return metricsAreOpen && method === 'GET' && target.path === '/metrics' && isLocal(head);
@@ -236,7 +236,7 @@ export class Access {
 }
 
 /** Browsers add cookies, and proxies users, to requests of any page. So pages of other sites read nothing either. */
-function onlySameSite(head: RequestHead, caller: Caller): Identified {
+function onlySameSite(head: AdminRequestHead, caller: Caller): Identified {
   return isFromAnotherSite(head)
     ? { denial: { ...OTHER_SITE, error: 'Pages of other sites may not read anything' } }
     : { caller };

@@ -9,11 +9,11 @@ import { type UnreadAnswer, UnreadAnswers } from '../unread-answers.ts';
 import { type AdminAnswer, headersOf, refuse } from './answers.ts';
 import { type AdminBounds, HEAD_BYTES_MAX } from './bounds.ts';
 import { AdminConnections, keyOf } from './connections.ts';
-import { headOf, type RequestHead } from './request-head.ts';
+import { type AdminRequestHead, headOf } from './request-head.ts';
 
 /** A request whose body has not been read yet. */
 export interface AdminRequest {
-  readonly head: RequestHead;
+  readonly head: AdminRequestHead;
   /** Reads the body. `too-long`: it exceeds the limit. `gone`: the connection closed before it was complete. */
   readBody(): Promise<Buffer | 'too-long' | 'gone'>;
   /** Aborts when the connection closes before the answer is complete. */

@@ -23,7 +23,7 @@ import { type AdminRequest, AdminServer, type ServerRefusal } from './http-serve
 import { readJson } from './json-body.ts';
 import { isLocal } from './origin-of-request.ts';
 import type { Readiness } from './readiness.ts';
-import type { RequestHead } from './request-head.ts';
+import type { AdminRequestHead } from './request-head.ts';
 import {
   type AdminCall,
   type AdminRoute,
@@ -109,7 +109,7 @@ interface Refused {
     readonly throughUnknownProxy?: boolean;
   };
   /** `undefined` if the request was refused before its head was read. */
-  readonly head?: RequestHead;
+  readonly head?: AdminRequestHead;
   /** The name that a proxy gave. */
   readonly user?: string | null;
 }
@@ -233,7 +233,7 @@ class RequestHandler {
     return await this.answerRoute(found, { request, sender, caller, isOpen });
   }
 
-  private identifyNobody(head: RequestHead): ReturnType<Access['identify']> {
+  private identifyNobody(head: AdminRequestHead): ReturnType<Access['identify']> {
     const denial = this.access.denyOtherSites(head);
     return denial === undefined ? { caller: NOBODY } : { denial };
   }
@@ -290,7 +290,7 @@ class RequestHandler {
 
   /** `headers` gets the cookies. */
   private sessionOf(
-    { head, sender }: { readonly head: RequestHead; readonly sender: RequestSender },
+    { head, sender }: { readonly head: AdminRequestHead; readonly sender: RequestSender },
     headers: { 'set-cookie'?: string[] },
   ): CallSession {
     const isSecure = this.access.isOverHttps(head);
@@ -315,7 +315,10 @@ class RequestHandler {
     };
   }
 
-  private deny(denial: Denial, refused: Refused & { readonly head: RequestHead }): AdminAnswer {
+  private deny(
+    denial: Denial,
+    refused: Refused & { readonly head: AdminRequestHead },
+  ): AdminAnswer {
     this.reportRefused(denial.reason, refused);
     return denied(denial, refused.head);
   }
@@ -330,7 +333,7 @@ class RequestHandler {
   }
 
   /** Health checks. They need no password, because load balancers have none. */
-  private healthOf(head: RequestHead): AdminAnswer | undefined {
+  private healthOf(head: AdminRequestHead): AdminAnswer | undefined {
     const answer = this.healthAt(head.target.path);
     if (answer === undefined || !isLocal(head)) return answer;
     return { ...answer, headers: { [SERVER_HEADER]: this.options.serverName } };
@@ -365,7 +368,7 @@ function queryOf(text: string): Readonly<Record<string, string>> | undefined {
   return parameters.size > PARAMETERS_MAX ? undefined : Object.fromEntries(parameters);
 }
 
-function denied({ status, error, retryAfterSeconds }: Denial, head: RequestHead): AdminAnswer {
+function denied({ status, error, retryAfterSeconds }: Denial, head: AdminRequestHead): AdminAnswer {
   // A browser would ask for the password in a box of its own; the dashboard has a page for that.
   const isBrowser = head.headerNames.some((name) => name.startsWith('sec-fetch-'));
   return refuse(status, error, {
@@ -382,7 +385,7 @@ function methodNotAllowed(methods: readonly string[]): AdminAnswer {
 /** Admits an anonymous request if its route is open to everybody. */
 function orNobody(
   identified: Identified,
-  { found, head }: { readonly found: FoundAdminRoute | undefined; readonly head: RequestHead },
+  { found, head }: { readonly found: FoundAdminRoute | undefined; readonly head: AdminRequestHead },
 ): Identified {
   const reason = identified.denial?.reason;
   if (reason !== 'password-missing' && reason !== 'session-over') return identified;

@@ -1,6 +1,6 @@
 import { isLoopback } from '../../runtime/ip-address.ts';
 import { UNIX_PEER } from '../../runtime/listen-host.ts';
-import type { RequestHead } from './request-head.ts';
+import type { AdminRequestHead } from './request-head.ts';
 
 /** Headers that proxies, tunnels and content delivery networks add. */
 const PROXY_HEADERS =
@@ -10,7 +10,7 @@ const PROXY_HEADERS =
  * Whether a request visibly came through a proxy. A proxy that only forwards bytes leaves no trace. HTTP/1.0 counts,
  * because nginx uses it by default.
  */
-export function cameThroughProxy({ isHttp10, isForProxy, headerNames }: RequestHead): boolean {
+export function cameThroughProxy({ isHttp10, isForProxy, headerNames }: AdminRequestHead): boolean {
   return isHttp10 || isForProxy || headerNames.some((name) => PROXY_HEADERS.test(name));
 }
 
@@ -18,7 +18,7 @@ export function cameThroughProxy({ isHttp10, isForProxy, headerNames }: RequestH
  * Whether a request comes from a program on this machine: not through a proxy, not from a page in a browser, and not by
  * a foreign name that points here (DNS rebinding).
  */
-export function isLocal(head: RequestHead): boolean {
+export function isLocal(head: AdminRequestHead): boolean {
   return (
     (head.peer === UNIX_PEER || isLoopback(head.peer)) &&
     !cameThroughProxy(head) &&
@@ -32,7 +32,7 @@ export function isLocal(head: RequestHead): boolean {
  * Whether a page of another site may have sent a request. Browsers add a password that their user has typed to requests
  * of any page, and name the origin of the page in these headers. Other programs send neither header.
  */
-export function isFromAnotherSite(head: RequestHead): boolean {
+export function isFromAnotherSite(head: AdminRequestHead): boolean {
   if (!isFromSameSite(head)) return true;
   // No page can set this header, and it is true behind a proxy that passes on another `Host`, as nginx does by default.
   if (head.header('sec-fetch-site') === 'same-origin') return false;
@@ -40,7 +40,7 @@ export function isFromAnotherSite(head: RequestHead): boolean {
   return origin !== undefined && !isOwnOrigin(origin, head.header('host') ?? '');
 }
 
-function isFromSameSite(head: RequestHead): boolean {
+function isFromSameSite(head: AdminRequestHead): boolean {
   const site = head.header('sec-fetch-site');
   return site === undefined || site === 'same-origin' || site === 'none';
 }

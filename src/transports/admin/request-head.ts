@@ -4,7 +4,7 @@ import { headerOf } from '../node-http.ts';
 import { type RequestTarget, requestTarget } from '../request-target.ts';
 
 /** A request without its body. */
-export interface RequestHead {
+export interface AdminRequestHead {
   readonly method: string;
   readonly target: RequestTarget;
   /** The address at the far end of the connection: a client or a proxy. */
@@ -19,7 +19,7 @@ export interface RequestHead {
 }
 
 /** `host`: that of the listener. */
-export function headOf(request: IncomingMessage, host: string): RequestHead {
+export function headOf(request: IncomingMessage, host: string): AdminRequestHead {
   const { headers, url = '/', method = '', httpVersion, socket } = request;
   return {
     method,

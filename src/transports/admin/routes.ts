@@ -2,7 +2,7 @@ import type { Caller } from '../../runtime/caller.ts';
 import type { RequestTarget } from '../request-target.ts';
 import type { Denial, LogIn, RequestSender } from './access.ts';
 import type { AdminAnswer } from './answers.ts';
-import type { RequestHead } from './request-head.ts';
+import type { AdminRequestHead } from './request-head.ts';
 
 /** The session of the browser that sent a request. */
 export interface CallSession {
@@ -21,7 +21,7 @@ export interface AdminCall {
   readonly query: Readonly<Record<string, string>>;
   /** Parsed JSON; `undefined` if there was no body. */
   readonly body: unknown;
-  readonly head: RequestHead;
+  readonly head: AdminRequestHead;
   readonly sender: RequestSender;
   /** Nobody, if the route is open. */
   readonly caller: Caller;

@@ -20,7 +20,7 @@ import { HistoryPages } from './queries/history-pages.ts';
 import { Listings } from './queries/listings.ts';
 import { parameterOf } from './query.ts';
 import { refuseQuery } from './refuse-usage.ts';
-import { endpointOf, findRoute, methodsOf, type Route } from './routes.ts';
+import { type ChannelsRoute, endpointOf, findRoute, methodsOf } from './routes.ts';
 import { authMistakes, type MistakeRow, Unauthenticated } from './unauthenticated.ts';
 
 export interface ApiOptions {
@@ -144,7 +144,7 @@ export class ChannelsApi {
 
   private ask(
     endpoint: ChannelsEndpoint,
-    route: Route,
+    route: ChannelsRoute,
     known: Authenticated,
   ): MaybePromise<Answer> {
     const { app, parameters } = known;
@@ -156,7 +156,7 @@ export class ChannelsApi {
   }
 
   /** Called before the body is read, because reading it costs more than the signature. */
-  private refuseOverRate({ userId }: Route, app: App): ApiRefusal | undefined {
+  private refuseOverRate({ userId }: ChannelsRoute, app: App): ApiRefusal | undefined {
     const { usage } = this.hub;
     if (!app.enabled) return undefined;
     return userId === undefined ? refuseTrigger(usage, app) : refuseQuery(usage, app);
@@ -164,7 +164,7 @@ export class ChannelsApi {
 
   private run(
     endpoint: ChannelsEndpoint,
-    route: Route,
+    route: ChannelsRoute,
     { app, parameters }: Authenticated,
     body: Uint8Array,
   ): MaybePromise<Answer> {
@@ -284,7 +284,11 @@ export class ChannelsApi {
   }
 
   /** Counts a wrong signature for the app of the path, and a wrong path for the app of the key, from any sender. */
-  private refuseUnsigned(exchange: Exchange, refusal: ApiRefusal, { appId }: Route): Response {
+  private refuseUnsigned(
+    exchange: Exchange,
+    refusal: ApiRefusal,
+    { appId }: ChannelsRoute,
+  ): Response {
     const app = appId === undefined ? undefined : this.apps.byId(decodeLeniently(appId));
     if (app !== undefined) this.note(app, exchange, refusal);
     const { keyOwner } = refusal instanceof Unauthenticated ? refusal : {};

@@ -32,7 +32,7 @@ export const routes: readonly (readonly [
 ];
 
 /** The endpoints of a path, and the names in it, still encoded. */
-export interface Route {
+export interface ChannelsRoute {
   /** `undefined` if the path names no app. */
   readonly appId: string | undefined;
   readonly channelText: string | undefined;
@@ -56,23 +56,26 @@ const patterns: readonly Pattern[] = [...Map.groupBy(routes, ([, path]) => path)
 const CACHED_MAX = 256;
 /** Longer paths are not cached, so that clients cannot fill the memory with them. */
 const CACHED_CHARACTERS_MAX = 200;
-const cache = new Map<string, Route>();
+const cache = new Map<string, ChannelsRoute>();
 /** The last route found: most requests have the path of the previous one, and comparing is cheaper than hashing. */
-let last: { readonly path: string; readonly route: Route } | undefined;
+let last: { readonly path: string; readonly route: ChannelsRoute } | undefined;
 
 /** The endpoint that answers a method; `HEAD` runs that of `GET`. */
-export function endpointOf({ endpoints }: Route, method: string): ChannelsEndpoint | undefined {
+export function endpointOf(
+  { endpoints }: ChannelsRoute,
+  method: string,
+): ChannelsEndpoint | undefined {
   if (method === 'POST') return endpoints.POST;
   return method === 'GET' || method === 'HEAD' ? endpoints.GET : undefined;
 }
 
 /** The methods of a path, as `Allow` names them. */
-export function methodsOf({ endpoints }: Route): readonly string[] {
+export function methodsOf({ endpoints }: ChannelsRoute): readonly string[] {
   return Object.keys(endpoints).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method));
 }
 
 /** Finds the route of a path. */
-export function findRoute(path: string): Route | undefined {
+export function findRoute(path: string): ChannelsRoute | undefined {
   if (last?.path === path) return last.route;
   if (path.length > CACHED_CHARACTERS_MAX) return searchRoute(path);
   const route = cachedRoute(path);
@@ -80,7 +83,7 @@ export function findRoute(path: string): Route | undefined {
   return route;
 }
 
-function cachedRoute(path: string): Route | undefined {
+function cachedRoute(path: string): ChannelsRoute | undefined {
   const known = cache.get(path);
   if (known !== undefined) return known;
   const route = searchRoute(path);
@@ -91,7 +94,7 @@ function cachedRoute(path: string): Route | undefined {
   return route;
 }
 
-function searchRoute(path: string): Route | undefined {
+function searchRoute(path: string): ChannelsRoute | undefined {
   const segments = path.split('/');
   for (const pattern of patterns) {
     if (fits(pattern.segments, segments)) return routeOf(pattern, segments);
@@ -108,7 +111,10 @@ function fits(pattern: readonly string[], segments: readonly string[]): boolean 
   return true;
 }
 
-function routeOf({ segments: pattern, endpoints }: Pattern, segments: readonly string[]): Route {
+function routeOf(
+  { segments: pattern, endpoints }: Pattern,
+  segments: readonly string[],
+): ChannelsRoute {
   const named = (name: string) => {
     const at = pattern.indexOf(name);
     return at < 0 ? undefined : segments[at];

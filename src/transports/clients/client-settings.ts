@@ -1,5 +1,5 @@
 import type { AddressLimits } from './addresses/address-rates.ts';
-import type { RefusalCode } from './closing/close-codes.ts';
+import type { RefusalCloseCode } from './closing/close-codes.ts';
 import type { HeartbeatTimes } from './closing/heartbeat.ts';
 
 export interface ClientSettings extends HeartbeatTimes {
@@ -15,7 +15,7 @@ export interface ClientSettings extends HeartbeatTimes {
 /** What is counted of connections. */
 export interface ClientMeter {
   readonly count: {
-    (counter: 'connectionsRefused', by: number, why: RefusalCode | 'address'): void;
+    (counter: 'connectionsRefused', by: number, why: RefusalCloseCode | 'address'): void;
     (
       counter:
         | 'connectionsOpened'

@@ -25,7 +25,7 @@ import { ClientConnection } from './connection.ts';
 import type { ClientConnections } from './connections.ts';
 import { AnswerLimit } from './frames/answer-limit.ts';
 import { FrameLimit } from './frames/frame-limit.ts';
-import { type Frame, FrameQueue } from './frames/frame-queue.ts';
+import { FrameQueue, type FrameText } from './frames/frame-queue.ts';
 import type { PublishTurns } from './frames/publish-turns.ts';
 import type { SlowConsumers } from './frames/slow-consumers.ts';
 
@@ -393,7 +393,7 @@ export class Clients {
   }
 
   /** Answers one frame. Never rejects: all failures during an answer are handled here. */
-  private answer(connection: ClientConnection, frame: Frame): MaybePromise<void> {
+  private answer(connection: ClientConnection, frame: FrameText): MaybePromise<void> {
     if (frame === null) {
       const { framesPerSecond } = this.settings;
       const message = `Message rejected due to rate limit: at most ${framesPerSecond} per second`;

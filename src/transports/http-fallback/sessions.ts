@@ -17,7 +17,12 @@ import {
   type SessionEvents,
 } from './fallback-connection.ts';
 import { FlushTurns } from './flush-turns.ts';
-import type { LocalSessions, Loss, ReceiveRequest, SendRequest } from './homes/session-home.ts';
+import type {
+  LocalSessions,
+  Loss,
+  ReceiveRequest,
+  SessionSendRequest,
+} from './homes/session-home.ts';
 import { closeLine, OPENED } from './lines.ts';
 import { type Outlet, Receiver } from './receiver.ts';
 import { RecentSessions } from './recent-sessions.ts';
@@ -205,7 +210,7 @@ export class HttpSessions implements LocalSessions, SessionEvents {
     return connection?.isOpen === true ? connection.app.id : undefined;
   }
 
-  send({ session, number, frames }: SendRequest): void {
+  send({ session, number, frames }: SessionSendRequest): void {
     const connection = this.open.get(session);
     if (connection?.isOpen !== true) return;
     this.clients.noteActivity(connection);

@@ -12,7 +12,7 @@ import type { Endpoints, PushHead } from './call.ts';
 import { statuses } from './problems.ts';
 import type { PushConnection, RequestConnection } from './server/connection.ts';
 import type { HttpFault, RequestHead } from './server/http/request-head.ts';
-import { RequestTurns } from './server/http/turns.ts';
+import { AddressTurns } from './server/http/turns.ts';
 import { HttpServer, type HttpServerEvents, type ListenSettings } from './server/http-server.ts';
 import { familyOfBytes, rawResponse, refusalOfFault } from './server/refusal-response.ts';
 import { type PushMeter, type RequestContext, RequestHandler } from './server/request-handler.ts';
@@ -75,7 +75,7 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
   private backendAskedAtMs = Number.NEGATIVE_INFINITY;
   private isStopped = false;
   /** The turns of requests that came to the port of Channels. */
-  private readonly turns = new RequestTurns();
+  private readonly turns = new AddressTurns();
   private readonly connecting = new RateLimiter<string>();
   private readonly stopSpeedChecks: () => void;
 

@@ -3,7 +3,7 @@ import type { Topic } from '../../channels/event.ts';
 import type { Peer } from '../../channels/ports.ts';
 import type { LazyFrame, NativeSend, NativeTopics } from '../clients/audience.ts';
 import type { SlowConsumers } from '../clients/frames/slow-consumers.ts';
-import type { Coalescer, Publish } from './coalescing/coalescer.ts';
+import type { CoalescedPublish, Coalescer } from './coalescing/coalescer.ts';
 import { type Socket, type SocketData, WebSocketConnection } from './websocket-connection.ts';
 
 /**
@@ -89,7 +89,7 @@ interface TopicPublishOptions {
   readonly slowConsumers: SlowConsumers;
 }
 
-class TopicPublish implements Publish {
+class TopicPublish implements CoalescedPublish {
   readonly topic: Topic;
   readonly frame: string;
   readonly receivers: number;

@@ -16,7 +16,7 @@ export interface RedisTls {
   readonly sentinels: ClientTls;
 }
 
-export interface ConnectorOptions {
+export interface RedisConnectorOptions {
   /** `redis://`, `rediss://`, `redis+sentinel://` or `rediss+sentinel://`; see `parseRedisUrl`. */
   readonly url: string;
   /** For the next connection: certificates are renewed while the server runs. */
@@ -40,11 +40,11 @@ export const DEADLINE_MS = 2_000;
 
 /** Opens connections to one server, or to the primary that the sentinels name. */
 export class RedisConnector {
-  private readonly options: ConnectorOptions;
+  private readonly options: RedisConnectorOptions;
   private readonly address: RedisAddress;
   private readonly warned = new Set<string>();
 
-  constructor(options: ConnectorOptions) {
+  constructor(options: RedisConnectorOptions) {
     const address = parseRedisUrl(options.url);
     if (address === undefined) {
       throw new RedisUrlInvalid(

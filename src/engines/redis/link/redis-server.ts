@@ -5,14 +5,14 @@ import type { EngineMeter } from '../../engine-meter.ts';
 import type { RedisEndpoint } from './address.ts';
 import { Commands } from './commands.ts';
 import type { RedisConnection, RedisConnectionOwner } from './connection.ts';
-import { type ConnectorOptions, DEADLINE_MS, RedisConnector } from './connector.ts';
+import { DEADLINE_MS, RedisConnector, type RedisConnectorOptions } from './connector.ts';
 import { KeptConnection } from './kept-connection.ts';
 import { PROBE, refusalIn } from './probe.ts';
 import { RedisAway, RedisError, RedisRefused } from './reply.ts';
 import type { RedisScript } from './script.ts';
 import { Subscriptions, type SubscriptionsOwner } from './subscriptions.ts';
 
-export interface RedisServerOptions extends ConnectorOptions {
+export interface RedisServerOptions extends RedisConnectorOptions {
   /** The prefix of the channel that this process follows to detect that messages no longer arrive. */
   readonly prefix: string;
   /** All scripts that may be run. */

@@ -18,7 +18,7 @@ import { Roster } from './roster.ts';
 import { type Gap, Sequence } from './sequence.ts';
 import {
   type ChannelMessage,
-  type Numbered,
+  type NumberedText,
   readChannelMessage,
   readNumbered,
   readRoster,
@@ -103,7 +103,7 @@ export class RedisChannel implements Stated {
     return this.unsureUsers.size === 0 && !this.partition.unsure.has(this);
   }
 
-  receive(numbered: Numbered): void {
+  receive(numbered: NumberedText): void {
     this.sequence.receive(numbered.number, readChannelMessage(numbered));
   }
 

@@ -21,7 +21,7 @@ export type ChannelMessage =
   | { readonly kind: 'added'; readonly member: Member; readonly newcomer: SocketId | undefined }
   | { readonly kind: 'removed'; readonly userId: string };
 
-export interface Numbered {
+export interface NumberedText {
   readonly number: number;
   readonly kind: string;
   readonly rest: string;
@@ -34,7 +34,7 @@ export interface Numbered {
 const NUMBER_MAX = 4_102_444_800_000_000;
 
 /** Splits a published message into its number, the letter of its kind and the rest. Throws `Unreadable`. */
-export function readNumbered(payload: string): Numbered {
+export function readNumbered(payload: string): NumberedText {
   let end = 0;
   while (payload.charCodeAt(end) >= 0x30 && payload.charCodeAt(end) <= 0x39) end++;
   const number = Number(payload.slice(0, end));
@@ -43,7 +43,7 @@ export function readNumbered(payload: string): Numbered {
 }
 
 /** Decodes a message of a channel. Throws `Unreadable`, also for a kind that this version does not know. */
-export function readChannelMessage({ kind, rest }: Numbered): ChannelMessage {
+export function readChannelMessage({ kind, rest }: NumberedText): ChannelMessage {
   switch (kind) {
     case 'e': {
       const [except, caused, frame] = splitTwice(rest);

@@ -8,7 +8,7 @@ import type { LoopParts } from '../loop.ts';
 import type { Partition, RestateReason, Stated } from '../partition.ts';
 import { USERS } from '../scripts/queries.ts';
 import { SIGN } from '../scripts/statements.ts';
-import type { Numbered } from './stream-message.ts';
+import type { NumberedText } from './stream-message.ts';
 
 /**
  * A user who has connections on this loop, or is watched by it.
@@ -64,7 +64,7 @@ export class RedisUser implements Stated {
     return this.known !== undefined;
   }
 
-  receive({ number, kind }: Numbered): void {
+  receive({ number, kind }: NumberedText): void {
     if (!/^[-+x]$/.test(kind))
       throw new Unreadable(`Its kind is not known: ${JSON.stringify(kind)}`);
     if (kind === 'x') {

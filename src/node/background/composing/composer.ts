@@ -1,8 +1,8 @@
 import type {
   Composing,
   CountedAudience,
+  CredentialAnswer,
   Draft,
-  GatewayAnswer,
   Preview,
 } from '../../../admin/push/composing.ts';
 import type { InstanceSettings } from '../../../config/schema.ts';
@@ -110,7 +110,7 @@ export class Composer implements Composing {
   async check(
     settings: InstanceSettings,
     { platform, isTrial }: { readonly platform: Platform; readonly isTrial: boolean },
-  ): Promise<readonly GatewayAnswer[]> {
+  ): Promise<readonly CredentialAnswer[]> {
     const { gateways, timers } = this.options;
     const { number } = this.instance(settings.id);
     if (this.checking.size >= CHECKS_AT_ONCE || this.checking.has(number)) {
@@ -166,7 +166,7 @@ function openTrial(
   }
 }
 
-function answerOf({ origin, outcome, durationMs }: AskedGateway): GatewayAnswer {
+function answerOf({ origin, outcome, durationMs }: AskedGateway): CredentialAnswer {
   const about = { origin, durationMs };
   if (outcome.result === 'accepted') {
     return { ...about, result: 'accepted', reason: '', words: '' };

@@ -2,7 +2,7 @@ import { socketPath } from '../../../runtime/listen-host.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { unrefTimers } from '../../../runtime/system-timers.ts';
 import { type AdminAnswer, refuse } from '../../../transports/admin/answers.ts';
-import type { RequestHead } from '../../../transports/admin/request-head.ts';
+import type { AdminRequestHead } from '../../../transports/admin/request-head.ts';
 import type { AdminRoute } from '../../../transports/admin/routes.ts';
 import { serviceWorkerScript } from '../../../transports/push-api/service-worker/service-worker.ts';
 import type { ListenerAddress } from '../../link/messages.ts';
@@ -29,14 +29,14 @@ function pagePolicy(origins: readonly string[]): string {
 }
 
 /** The host by which the requesting browser reaches this machine; `undefined` if the request does not have one. */
-function hostFor(head: RequestHead): string | undefined {
+function hostFor(head: AdminRequestHead): string | undefined {
   // Header values are untrusted and end up in another header and in a script.
   return /^([\w.-]+|\[[\da-f:]+\])(?::\d+)?$/i.exec(head.header('host') ?? '')?.[1];
 }
 
 /** The WebSocket origin for the requesting browser. Behind a Unix socket, it is that of the page, which the policy allows anyway. */
 function channelsOriginFor(
-  head: RequestHead,
+  head: AdminRequestHead,
   { host: listener, port, tls }: ListenerAddress,
 ): readonly string[] {
   if (socketPath(listener) !== undefined) return [];
@@ -46,7 +46,7 @@ function channelsOriginFor(
 
 /** The origin of the push API for the requesting browser. */
 function pushOriginFor(
-  head: RequestHead,
+  head: AdminRequestHead,
   { host: listener, port, tls, publicUrl }: PushAddress,
 ): readonly string[] {
   if (publicUrl !== null) return [publicUrl];
@@ -197,7 +197,7 @@ class BundleOnDemand {
 
 function fileAnswer(
   { contentType, plain, gzipped }: Asset,
-  head: RequestHead,
+  head: AdminRequestHead,
   headers: Readonly<Record<string, string>>,
 ): AdminAnswer {
   const isGzipped = acceptsGzip(head.header('accept-encoding') ?? '');

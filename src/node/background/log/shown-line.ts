@@ -1,5 +1,6 @@
-import { type LogFilter, logLevels, type ShownLine } from '../../../asking/facts/log.ts';
+import type { LogFilter, ShownLine } from '../../../asking/facts/log.ts';
 import type { NumberedLine } from '../../../observability/line-ring.ts';
+import { logLevels } from '../../../runtime/logging/log-level.ts';
 
 /** Returns a line as the reader may see it; `undefined` if the filter excludes it. */
 export function shownLine(

@@ -9,7 +9,7 @@ export interface ConnectFailure {
   readonly detail: string;
 }
 
-export interface ConnectorOptions {
+export interface Http2ConnectorOptions {
   /** `https://host:port`, or `http://host:port` for HTTP/2 without TLS. */
   readonly origin: URL;
   /** Certificates to trust in place of the system's, as PEM. */
@@ -26,12 +26,12 @@ const ADDRESSES_MAX = 4;
 
 /** Connects to an origin. Each call begins with another of its addresses, so that connections are spread. */
 export class Http2Connector {
-  private readonly options: ConnectorOptions;
+  private readonly options: Http2ConnectorOptions;
   private readonly host: string;
   private readonly target: Omit<WireTarget, 'address' | 'timeoutMs' | 'proxy'>;
   private attempts = 0;
 
-  constructor(options: ConnectorOptions) {
+  constructor(options: Http2ConnectorOptions) {
     this.options = options;
     const { hostname, port, protocol } = options.origin;
     const isSecure = protocol === 'https:';

@@ -6,7 +6,7 @@ import type { OpenCircuit } from '../ports.ts';
 import {
   CircuitBreaker,
   type CircuitChange,
-  type Sent,
+  type SentDevice,
   type Ticket,
 } from './circuit/circuit-breaker.ts';
 import { DeviceQueue } from './devices/device-queue.ts';
@@ -120,7 +120,7 @@ export class Route {
   }
 
   /** Records an outcome. Returns what it changed about the circuit. */
-  learn(ticket: Ticket, sent: Sent, outcome: Outcome, nowMs: number): CircuitChange {
+  learn(ticket: Ticket, sent: SentDevice, outcome: Outcome, nowMs: number): CircuitChange {
     return this.isShared ? 'unchanged' : this.circuit.learn(ticket, sent, outcome, nowMs);
   }
 

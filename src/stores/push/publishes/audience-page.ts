@@ -4,12 +4,12 @@ import { readDevices } from './page-devices.ts';
 import { readPlaces } from './page-places.ts';
 
 /** The state of a page for one of its devices. */
-export interface AudiencePage {
+export interface StoredPageState {
   readonly state: 'waiting' | 'delivered' | 'cancelled';
   readonly done_at: BigInteger | null;
 }
 
-interface PageRow extends AudiencePage {
+interface PageRow extends StoredPageState {
   readonly first_device: BigInteger;
   readonly devices: string;
   readonly done: string;
@@ -20,7 +20,7 @@ export async function audiencePageOf(
   sql: SQL,
   publish: BigInteger,
   device: number,
-): Promise<AudiencePage | undefined> {
+): Promise<StoredPageState | undefined> {
   const [row]: PageRow[] = await sql`
     SELECT state, first_device, done_at, devices, done FROM publish_pages
     WHERE publish = ${publish} AND last_device >= ${device} ORDER BY last_device LIMIT 1`;

@@ -15,7 +15,7 @@ import type { BigInteger } from '../../database/rows.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
 import { type PauseColumns, pauseOf } from '../devices/device-pauses.ts';
 import { countWaiting } from '../jobs/paused-devices.ts';
-import { type AudiencePage, audiencePageOf } from './audience-page.ts';
+import { audiencePageOf, type StoredPageState } from './audience-page.ts';
 import { liveUser, liveUsersReached } from './live-users.ts';
 
 interface PublishRow {
@@ -208,7 +208,7 @@ function wasEnded({ state }: PublishRow, row: DeviceRow): boolean {
 /** A page or a retry that was cancelled has given way if its publish is finished. */
 function gaveWay(
   { state }: PublishRow,
-  of: AudiencePage['state'] | DeviceRow['state'] | undefined,
+  of: StoredPageState['state'] | DeviceRow['state'] | undefined,
 ) {
   return state === 'finished' && of === 'cancelled';
 }
@@ -216,7 +216,7 @@ function gaveWay(
 /** The attempts for a device; of those that failed, only the last is stored. */
 function attemptsOf(
   publish: PublishRow,
-  page: AudiencePage | undefined,
+  page: StoredPageState | undefined,
   row: DeviceRow | undefined,
 ): readonly DeviceEvent[] {
   const finishedAtMs = Number(publish.finished_at);

@@ -163,7 +163,7 @@ export type RefusalProblem = Exclude<
 >;
 
 /** The close code of a refused connection, as the label of a metric. */
-export type RefusalCode = `${(typeof closeCodes)[RefusalProblem]['code']}`;
+export type RefusalCloseCode = `${(typeof closeCodes)[RefusalProblem]['code']}`;
 
 /** The close codes that Bun itself uses, for the documentation. */
 export const nativeCloseCodes: readonly CloseRow[] = [

@@ -3,7 +3,7 @@ import { settled } from '../../../../testing/fake-time.ts';
 import { appWith } from '../../../channels/hub.fixture.ts';
 import { FakeConnection } from '../connection.fixture.ts';
 import type { ClientConnection } from '../connection.ts';
-import { type Frame, FrameQueue } from './frame-queue.ts';
+import { FrameQueue, type FrameText } from './frame-queue.ts';
 
 /** A loop whose clock only moves while frames are answered, each for `frameMs`. */
 function stage({ frameMs = 1, queuedBytesMax = 10_000, blocks = '' } = {}) {
@@ -37,7 +37,7 @@ function stage({ frameMs = 1, queuedBytesMax = 10_000, blocks = '' } = {}) {
     client: (id: string, app = appWith()) => {
       const connection = new FakeConnection({ app });
       ids.set(connection, id);
-      const send = (...frames: Frame[]) => {
+      const send = (...frames: FrameText[]) => {
         for (const frame of frames) queue.arrived(connection, frame, nowMs);
       };
       return { connection, send };

@@ -22,7 +22,7 @@ export const FRAME_BYTES_MAX = 64 * 1024 * 1024;
 const LOOKED_MAX = 100;
 
 /** The text of a frame; `null` marks the first frame over the limit, which is answered with a warning. */
-export type Frame = string | null;
+export type FrameText = string | null;
 
 export interface FrameQueueOptions {
   /** Monotonic milliseconds. */
@@ -30,7 +30,7 @@ export interface FrameQueueOptions {
   /** Runs something once the loop has handled everything that arrived in this turn. */
   readonly afterTurn: (run: () => void) => void;
   /** Must not fail. The connection's next frame is not answered before a promise has settled. */
-  readonly answer: (connection: ClientConnection, frame: Frame) => MaybePromise<void>;
+  readonly answer: (connection: ClientConnection, frame: FrameText) => MaybePromise<void>;
   /** Closes a connection, because its app has the most frames queued and there is no room for more. */
   readonly giveUp: (connection: ClientConnection) => void;
   readonly queuedBytesMax?: number | undefined;
@@ -40,7 +40,7 @@ export interface FrameQueueOptions {
 
 /** The queued frames of one connection. */
 interface Queued {
-  frames: Frame[];
+  frames: FrameText[];
   bytes: number;
   /** Since when an engine has not answered. Monotonic milliseconds. */
   blockedAtMs: number;
@@ -73,7 +73,7 @@ export class FrameQueue {
   }
 
   /** Answers a frame that has just arrived, or queues it. `nowMs`: monotonic. */
-  arrived(connection: ClientConnection, frame: Frame, nowMs: number): void {
+  arrived(connection: ClientConnection, frame: FrameText, nowMs: number): void {
     this.startedAtMs ??= nowMs;
     this.plan();
     const queued = this.queuedOf(connection);
@@ -90,7 +90,7 @@ export class FrameQueue {
     if (this.blocked.size === 0) return 0;
     const queued = this.blocked.get(connection.app)?.get(connection);
     if (queued === undefined || this.options.now() - queued.blockedAtMs < LATE_MS) return 0;
-    const kept: Frame[] = [];
+    const kept: FrameText[] = [];
     let bytes = 0;
     for (const frame of queued.frames) {
       if (frame !== null && fits(frame)) bytes += bytesOf(frame);
@@ -117,7 +117,7 @@ export class FrameQueue {
   }
 
   /** Returns whether the answer is complete. If not, the connection is blocked until it is. */
-  private answer(connection: ClientConnection, frame: Frame, queued?: Queued): boolean {
+  private answer(connection: ClientConnection, frame: FrameText, queued?: Queued): boolean {
     const answered = this.options.answer(connection, frame);
     if (!(answered instanceof Promise)) return true;
     // The answer may have ended the connection already.
@@ -141,7 +141,7 @@ export class FrameQueue {
 
   private enqueue(
     connection: ClientConnection,
-    frame: Frame,
+    frame: FrameText,
     queuedBefore: Queued | undefined,
   ): void {
     const { app } = connection;
@@ -242,6 +242,6 @@ function take(queues: QueuedByApp, connection: ClientConnection): Queued | undef
   return queued;
 }
 
-function bytesOf(frame: Frame): number {
+function bytesOf(frame: FrameText): number {
   return FRAME_BYTES + (frame?.length ?? 0);
 }

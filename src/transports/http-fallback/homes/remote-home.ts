@@ -2,7 +2,7 @@ import type { Timers } from '../../../runtime/ports.ts';
 import { KEEP_ALIVE } from '../lines.ts';
 import type { Outlet } from '../receiver.ts';
 import { ResponseEnd, type ResponseEnded } from '../response-end.ts';
-import type { Loss, ReceiveRequest, SendRequest, SessionHome } from './session-home.ts';
+import type { Loss, ReceiveRequest, SessionHome, SessionSendRequest } from './session-home.ts';
 import type { SessionAnswer, SessionQuestion } from './session-messages.ts';
 
 /**
@@ -140,7 +140,7 @@ export class RemoteHome implements SessionHome {
     return promise;
   }
 
-  send(send: SendRequest): void {
+  send(send: SessionSendRequest): void {
     this.options.ask({ ask: 'send', send });
   }
 

@@ -8,7 +8,7 @@ import {
   type SessionBusListener,
   SessionCluster,
 } from './session-cluster.ts';
-import type { Loss, ReceiveRequest, SendRequest } from './session-home.ts';
+import type { Loss, ReceiveRequest, SessionSendRequest } from './session-home.ts';
 
 /** Source: HTTP transports, §14.8. */
 
@@ -38,7 +38,7 @@ class FakeSessions {
     return (why) => void this.log.push(`ended${why === undefined ? '' : `: ${why}`}`);
   }
 
-  send({ frames }: SendRequest): void {
+  send({ frames }: SessionSendRequest): void {
     this.log.push(...(frames.length === 0 ? ['(nothing)'] : frames));
   }
 

@@ -17,7 +17,7 @@ export interface ReceiveRequest {
 }
 
 /** A request with messages of a client. */
-export interface SendRequest extends SentMessages {
+export interface SessionSendRequest extends SentMessages {
   readonly session: string;
   readonly number: number | undefined;
 }
@@ -32,7 +32,7 @@ export interface SessionHome {
   /** Returns the id of the session's app; `undefined`: no such session is open. */
   appOf(session: string): string | undefined | Promise<string | undefined>;
   /** Takes messages; those of an unknown session are lost. */
-  send(request: SendRequest): void;
+  send(request: SessionSendRequest): void;
   /** Ends a session whose client sent messages that were refused: the client does not look at the status. */
   lost(session: string, why: Loss): void;
 }

@@ -1,5 +1,5 @@
 import type { ResponseLoss } from '../response-end.ts';
-import type { Loss, ReceiveRequest, SendRequest } from './session-home.ts';
+import type { Loss, ReceiveRequest, SessionSendRequest } from './session-home.ts';
 
 /**
  * The messages between the loop where a session lives and a loop that has a request of its client. `request` is the
@@ -23,7 +23,7 @@ export type SessionQuestion =
   /** Bytes that the client has not taken yet. */
   | { readonly ask: 'waiting'; readonly request: number; readonly bytes: number }
   | { readonly ask: 'app-of'; readonly request: number; readonly session: string }
-  | { readonly ask: 'send'; readonly send: SendRequest }
+  | { readonly ask: 'send'; readonly send: SessionSendRequest }
   | { readonly ask: 'lost'; readonly session: string; readonly why: Loss };
 
 /** To the loop that has the request. */

@@ -24,7 +24,7 @@ import type { PushAnswer, PushCall } from '../call.ts';
 import { statuses } from '../problems.ts';
 import { findRoute } from '../routes.ts';
 import type { PushEndpointSettings } from './context.ts';
-import { type AddressLimits, DeviceRates } from './device/device-rates.ts';
+import { type DeviceAddressLimits, DeviceRates } from './device/device-rates.ts';
 import { createPushEndpoints } from './endpoints.ts';
 
 export const SECRET = 'A'.repeat(64);
@@ -120,7 +120,7 @@ export class PushApi {
   nowMs = NOW_MS;
   /** `undefined`: the instance was deleted. */
   instance: PushInstance | undefined = INSTANCE;
-  settings: PushEndpointSettings & { readonly addressLimits: AddressLimits } = {
+  settings: PushEndpointSettings & { readonly addressLimits: DeviceAddressLimits } = {
     tokenLeewaySeconds: 60,
     tokenIssuers: [],
     publicUrl: null,

@@ -12,7 +12,7 @@ import {
 } from './connection.ts';
 import { ConnectionShare } from './connection-share.ts';
 import type { HttpFault, RequestHead } from './http/request-head.ts';
-import { RequestTurns } from './http/turns.ts';
+import { AddressTurns } from './http/turns.ts';
 
 export interface ListenSettings {
   readonly host: string;
@@ -50,7 +50,7 @@ export class HttpServer implements PushConnectionOwner {
   private readonly events: HttpServerEvents;
   private readonly share: ConnectionShare;
   private readonly connections = new Set<PushConnection>();
-  private readonly turns = new RequestTurns();
+  private readonly turns = new AddressTurns();
   private readonly stopChecks: () => void;
   private checkedAtMs = performance.now();
   private isClosed = false;

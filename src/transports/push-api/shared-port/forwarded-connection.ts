@@ -4,14 +4,14 @@ import type { Client } from '../call.ts';
 import { SOON_SECONDS } from '../server/check-head.ts';
 import type { RequestConnection } from '../server/connection.ts';
 import type { RequestHead } from '../server/http/request-head.ts';
-import type { RequestTurns, Waiting } from '../server/http/turns.ts';
+import type { AddressTurns, Waiting } from '../server/http/turns.ts';
 import { rawResponse } from '../server/refusal-response.ts';
 import type { RequestHandler } from '../server/request-handler.ts';
 import type { ForwardedRequest } from './forwarded-request.ts';
 
 export interface ForwardedConnectionOptions {
   readonly request: ForwardedRequest;
-  readonly turns: RequestTurns;
+  readonly turns: AddressTurns;
   readonly begin: (head: RequestHead, connection: RequestConnection) => RequestHandler;
   /** Called once, with the bytes of the answer. */
   readonly answer: (bytes: Uint8Array) => void;

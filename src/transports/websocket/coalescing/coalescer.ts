@@ -48,7 +48,7 @@ export interface CoalescerPorts {
 }
 
 /** A publish that may wait. */
-export interface Publish {
+export interface CoalescedPublish {
   readonly topic: string;
   readonly frame: string;
   /** The connections that it goes to. */
@@ -71,7 +71,7 @@ export class Coalescer {
   private readonly ports: CoalescerPorts;
   private readonly limit = new WaitLimit();
   private readonly estimate = new MergeEstimate();
-  private waiting: Publish[] = [];
+  private waiting: CoalescedPublish[] = [];
   private readonly waitingByTopic = new Map<string, number>();
   private waitingCharacters = 0;
   /** The sends of all waiting publishes, unmerged and merged by topic. */
@@ -101,13 +101,13 @@ export class Coalescer {
   }
 
   /** Publishes after all that wait, or at once if nothing waits. */
-  publish(publish: Publish): void {
+  publish(publish: CoalescedPublish): void {
     if (this.waiting.length > 0) this.add(publish);
     else publish.run();
   }
 
   /** Publishes at once, or within the `WaitLimit`: 8 ms, up to 50 ms while the loop is overloaded. */
-  publishBatched(publish: Publish): void {
+  publishBatched(publish: CoalescedPublish): void {
     this.estimate.note(publish.topic, publish.receivers);
     if (this.waiting.length > 0 || this.isPublishing) return this.publish(publish);
     // First, because it needs no clock.
@@ -131,7 +131,7 @@ export class Coalescer {
     this.release();
   }
 
-  private beginWaiting(nowMs: number, first: Publish): void {
+  private beginWaiting(nowMs: number, first: CoalescedPublish): void {
     this.waitingSinceMs = nowMs;
     this.counted = 0;
     this.broughtFirst = 0;
@@ -196,7 +196,7 @@ export class Coalescer {
     return brought;
   }
 
-  private add(publish: Publish): void {
+  private add(publish: CoalescedPublish): void {
     const ofTopic = (this.waitingByTopic.get(publish.topic) ?? 0) + 1;
     this.waitingByTopic.set(publish.topic, ofTopic);
     this.waiting.push(publish);

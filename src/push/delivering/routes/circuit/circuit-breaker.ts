@@ -15,7 +15,7 @@ export interface CircuitFault {
 }
 
 /** The device of one send. */
-export interface Sent {
+export interface SentDevice {
   readonly device: number;
   /** A gateway accepted the device before, and no acceptance of another has contradicted it since. */
   readonly isTrusted: boolean;
@@ -192,7 +192,7 @@ export class CircuitBreaker {
   }
 
   /** Records an outcome. Returns what it changed. */
-  learn(ticket: Ticket, sent: Sent, outcome: Outcome, nowMs: number): CircuitChange {
+  learn(ticket: Ticket, sent: SentDevice, outcome: Outcome, nowMs: number): CircuitChange {
     const isOfOld = ticket !== this.ticket;
     switch (outcome.result) {
       case 'accepted':
@@ -229,11 +229,11 @@ export class CircuitBreaker {
   }
 
   /** Whether another device was accepted during the send to this one. */
-  private isContradicted(ticket: Ticket, { device }: Sent): boolean {
+  private isContradicted(ticket: Ticket, { device }: SentDevice): boolean {
     return ticket < this.acceptedTicket && device !== this.acceptedDevice;
   }
 
-  private wasAccepted(ticket: Ticket, { device }: Sent, nowMs: number): CircuitChange {
+  private wasAccepted(ticket: Ticket, { device }: SentDevice, nowMs: number): CircuitChange {
     this.learnOfTrusted();
     for (const one of this.recent.accepted(device, ticket, nowMs)) this.distrust(one);
     this.acceptedDevice = device;
@@ -242,7 +242,7 @@ export class CircuitBreaker {
   }
 
   /** A dead token proves that the gateway works, but not the credential: some gateways check the token first. */
-  private answered(sent: Sent): CircuitChange {
+  private answered(sent: SentDevice): CircuitChange {
     const isBelieved = sent.isTrusted || this.isOfConnection;
     const why = this.openFault?.why ?? this.evidence?.why;
     return isBelieved && (why === 'gateway' || this.isOfConnection) ? this.worked() : 'unchanged';
@@ -256,7 +256,7 @@ export class CircuitBreaker {
   }
 
   private failed(
-    { device, isTrusted }: Sent,
+    { device, isTrusted }: SentDevice,
     outcome: Extract<Outcome, { readonly result: 'not-authorised' | 'try-again' }>,
     nowMs: number,
   ): CircuitChange {

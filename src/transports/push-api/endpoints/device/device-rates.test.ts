@@ -13,24 +13,24 @@ import {
   publishes,
   registrations,
 } from '../endpoints.fixture.ts';
-import type { AddressLimits } from './device-rates.ts';
+import type { DeviceAddressLimits } from './device-rates.ts';
 
 const [HERE, THERE] = ['192.0.2.1', '192.0.2.2'];
 
 /** 60 seconds of one request a second. */
 const BURST = 60;
 
-const NONE: AddressLimits = { requestsPerSecond: 0, rowsPerSecond: 0, reportsPerSecond: 0 };
+const NONE: DeviceAddressLimits = { requestsPerSecond: 0, rowsPerSecond: 0, reportsPerSecond: 0 };
 
 /** The defaults. */
-const USUAL: AddressLimits = {
+const USUAL: DeviceAddressLimits = {
   requestsPerSecond: 1000,
   rowsPerSecond: 500,
   reportsPerSecond: 1000,
 };
 
 function limited(
-  addressLimits: Partial<AddressLimits>,
+  addressLimits: Partial<DeviceAddressLimits>,
   limits: Partial<PushInstance['limits']> = {},
 ): PushApi {
   const api = new PushApi();

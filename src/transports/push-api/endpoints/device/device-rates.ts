@@ -9,7 +9,7 @@ import type { Rate } from '../../../../runtime/rates/token-bucket.ts';
 import type { Client } from '../../call.ts';
 
 /** Limits per second for clients without a secret key at one address. 0: no limit. */
-export interface AddressLimits {
+export interface DeviceAddressLimits {
   /** All requests. Each KiB of a device's body counts as another request. */
   readonly requestsPerSecond: number;
   /** Changed rows in the store. */
@@ -36,7 +36,7 @@ type Limited = Pick<PushInstance, 'id' | 'number' | 'limits'>;
 
 export interface DeviceRatesOptions {
   /** Read at each request. */
-  readonly limits: () => AddressLimits;
+  readonly limits: () => DeviceAddressLimits;
   readonly now: () => number;
   readonly log: Pick<Log, 'warn'>;
   readonly logThrottle: LogThrottle;

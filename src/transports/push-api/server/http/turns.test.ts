@@ -1,14 +1,14 @@
 import { expect, it } from 'bun:test';
-import { RequestTurns } from './turns.ts';
+import { AddressTurns } from './turns.ts';
 
 /** One that takes a turn as often as it can, and notes its name. */
 class Greedy {
-  turns: RequestTurns;
+  turns: AddressTurns;
   name: string;
   left: number;
   seen: string[];
 
-  constructor(turns: RequestTurns, seen: string[], name: string, left: number) {
+  constructor(turns: AddressTurns, seen: string[], name: string, left: number) {
     this.turns = turns;
     this.seen = seen;
     this.name = name;
@@ -26,7 +26,7 @@ class Greedy {
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 it('gives 32 turns in each turn of the loop, one address after the other, and one of an address after the other', async () => {
-  const turns = new RequestTurns();
+  const turns = new AddressTurns();
   const seen: string[] = [];
   const some = (name: string, left: number) => new Greedy(turns, seen, name, left).goOn();
   some('a1', 40);
@@ -41,7 +41,7 @@ it('gives 32 turns in each turn of the loop, one address after the other, and on
 });
 
 it('forgets who leaves', async () => {
-  const turns = new RequestTurns();
+  const turns = new AddressTurns();
   const seen: string[] = [];
   const many = new Greedy(turns, seen, 'a', 100);
   const gone = new Greedy(turns, seen, 'b', 1);

@@ -8,7 +8,7 @@ export interface Waiting {
 const TURNS_AT_ONCE = 32;
 
 /** Gives a bounded number of turns in each turn of the event loop, one address after the other. */
-export class RequestTurns {
+export class AddressTurns {
   /** By address; the address to be served next comes first. */
   private readonly waiting = new Map<string, Set<Waiting>>();
   private taken = 0;
