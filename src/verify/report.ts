@@ -1,3 +1,4 @@
+import { printable } from '../runtime/logging/printable.ts';
 import type { RuleName, RuleResult, Verdict, Witness } from './check/verdict.ts';
 import { ruleNames } from './check/verdict.ts';
 
@@ -63,7 +64,9 @@ export function reportText(report: Report): string {
 /** The verdict for a page. */
 export function reportMarkdown(report: Report): string {
   const { verdict } = report;
-  const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
+  // Names may come from a server, or from somebody's recording.
+  const cell = (text: string) =>
+    printable(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('|', '\\|');
   return [
     '# What was promised, and kept',
     '',

@@ -1,13 +1,23 @@
-import type { Line, Op } from '../history/line.ts';
+import type { LineOf, Op } from '../history/line.ts';
+import type { Deliveries } from './deliveries.ts';
+import type { Publishes } from './publishes.ts';
+import type { Recording } from './recording.ts';
+import type { Findings } from './verdict.ts';
 
-/** Checks promises while a history is gone through. */
+/** Checks a promise while a history is gone through. */
 export interface Rule {
-  /** The kinds of lines that it looks at. */
-  readonly ops: readonly Op[];
-  /** Looks at a line. The recording is as it was before. */
-  see(line: Line): void;
+  /** Looks at the lines of some kinds. The recording is as it was before the line. */
+  readonly see?: { readonly [O in Op]?: (line: LineOf<O>) => void };
   /** Looks at everything, after the last line. */
-  end(): void;
+  readonly end?: () => void;
+}
+
+/** What a rule looks at, and where it says what it has found. */
+export interface Evidence {
+  readonly recording: Recording;
+  readonly findings: Findings;
+  readonly deliveries: Deliveries;
+  readonly publishes: Publishes;
 }
 
 /** A moment, as it is printed. */

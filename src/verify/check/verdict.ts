@@ -29,6 +29,9 @@ export interface Witness {
   readonly excuse?: string;
 }
 
+/** What is always known of a witness, and what may be. */
+type Seen = Pick<Witness, 't' | 'text'> & Partial<Pick<Witness, 'channel' | 'client' | 'events'>>;
+
 export interface RuleResult {
   readonly state: 'held' | 'broken' | 'excused' | 'not-tried';
   /** How often it was checked. */
@@ -73,8 +76,9 @@ export class Findings {
   }
 
   /** Notes something that is not as promised. `excuse` is the fault that allows it. */
-  broken(witness: Omit<Witness, 'excuse'>, excuse?: string): void {
-    const count = this.of(witness.rule);
+  broken(rule: RuleName, seen: Seen, excuse?: string): void {
+    const witness: Witness = { rule, channel: '', client: null, events: [], ...seen };
+    const count = this.of(rule);
     if (excuse === undefined) count.broken++;
     else count.excused++;
     const ofTheRule = excuse === undefined ? count.broken : count.excused;

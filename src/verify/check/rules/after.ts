@@ -1,92 +1,69 @@
-import type { Deliveries } from '../deliveries.ts';
 import type { Graph } from '../graph.ts';
 import type { Chain, Channel, Item } from '../model.ts';
-import type { Recording } from '../recording.ts';
-import { type Rule, seconds } from '../rule.ts';
-import type { Findings } from '../verdict.ts';
+import { type Evidence, type Rule, seconds } from '../rule.ts';
 
 /** An event comes after those that were answered before it was triggered, and the events of a batch in their order. */
-export class After implements Rule {
-  readonly ops = [] as const;
-  private readonly recording: Recording;
-  private readonly findings: Findings;
-  private readonly told = new Set<Channel>();
-
-  private readonly deliveries: Deliveries;
-
-  constructor(recording: Recording, findings: Findings, deliveries: Deliveries) {
-    this.recording = recording;
-    this.findings = findings;
-    this.deliveries = deliveries;
-  }
-
-  see(): void {
-    // Everything is looked at in the end.
-  }
-
-  end(): void {
-    this.recording.clearMarks();
-    for (const chain of this.recording.chains) this.checkChain(chain);
-    const { graph } = this.deliveries.order;
-    const before = graph.circles();
-    const channels = [...this.recording.channels.values()];
-    for (const { items } of channels) addRequests(graph, items);
-    const circles = graph.circles();
-    for (const channel of channels) {
-      // Where the deliveries alone have no order, or a client shows what is wrong, nothing more can be said.
-      if (this.told.has(channel)) continue;
-      if (channel.items.some(({ index }) => before[index] !== 0)) continue;
-      const item = channel.items.find(({ index }) => circles[index] !== 0);
-      if (item === undefined) continue;
-      this.findings.broken({
-        rule: 'after',
-        channel: channel.name,
-        client: null,
-        events: [item.sending.name],
-        t: item.sending.sentAt,
-        text: `no order of the events of ${channel.name} fits both what clients received and when events were answered; event ${item.sending.name} is one that does not fit`,
-      });
-    }
-  }
-
-  /** Finds events that one client has received before others that were answered before. */
-  private checkChain(chain: Chain): void {
-    let latest: Item | undefined;
-    const batches = new Map<number, Item>();
-    for (const [item, at] of this.recording.distinct(chain)) {
-      const { sending } = item;
-      if (sending.sender !== undefined) continue;
-      this.findings.checked('after');
-      if (latest !== undefined && sending.acceptedLine < latest.sending.sentLine) {
-        this.report(chain, item, latest, at);
-      }
-      if (sending.batch !== undefined) {
-        const before = batches.get(sending.batch);
-        if (before !== undefined && before.sending.sentLine > sending.sentLine) {
-          this.report(chain, item, before, at);
-        }
-        batches.set(sending.batch, item);
-      }
-      if (latest === undefined || sending.sentLine > latest.sending.sentLine) latest = item;
-    }
-  }
-
-  private report(chain: Chain, late: Item, early: Item, at: number): void {
-    this.told.add(chain.channel);
+export function after({ recording, findings, deliveries }: Evidence): Rule {
+  /** Channels in which one client shows what is wrong. */
+  const told = new Set<Channel>();
+  const report = (
+    { channel, client, times }: Chain,
+    [late, early]: readonly [Item, Item],
+    at: number,
+  ) => {
+    told.add(channel);
     const [a, b] = [late.sending, early.sending];
     const why =
       a.batch !== undefined && a.batch === b.batch
         ? 'it comes before it in their batch'
         : `it was answered at ${seconds(a.acceptedAt)}, and ${b.name} sent at ${seconds(b.sentAt)}`;
-    this.findings.broken({
-      rule: 'after',
-      channel: chain.channel.name,
-      client: chain.client.id,
+    findings.broken('after', {
+      channel: channel.name,
+      client: client.id,
       events: [a.name, b.name],
-      t: chain.times[at] ?? 0,
-      text: `client ${chain.client.id} received event ${a.name} after ${b.name} in ${chain.channel.name}, but ${why}`,
+      t: times[at] ?? 0,
+      text: `client ${client.id} received event ${a.name} after ${b.name} in ${channel.name}, but ${why}`,
     });
-  }
+  };
+  /** Finds events that one client has received before others that were answered before. */
+  const checkChain = (chain: Chain) => {
+    let latest: Item | undefined;
+    const batches = new Map<number, Item>();
+    for (const [item, at] of recording.distinct(chain)) {
+      const { sentLine, acceptedLine, batch, sender } = item.sending;
+      if (sender !== undefined) continue;
+      findings.checked('after');
+      if (latest !== undefined && acceptedLine < latest.sending.sentLine) {
+        report(chain, [item, latest], at);
+      }
+      const before = batch === undefined ? undefined : batches.get(batch);
+      if (before !== undefined && before.sending.sentLine > sentLine) {
+        report(chain, [item, before], at);
+      }
+      if (batch !== undefined) batches.set(batch, item);
+      if (latest === undefined || sentLine > latest.sending.sentLine) latest = item;
+    }
+  };
+  return {
+    end() {
+      recording.clearMarks();
+      for (const chain of recording.chains) checkChain(chain);
+      const { graph } = deliveries.order;
+      const before = graph.circles();
+      const channels = [...recording.channels.values()];
+      for (const { items } of channels) addRequests(graph, items);
+      const circles = graph.circles();
+      for (const channel of channels) {
+        // Where the deliveries alone have no order, nothing more can be said.
+        if (told.has(channel) || channel.items.some(({ index }) => before[index] !== 0)) continue;
+        const item = channel.items.find(({ index }) => circles[index] !== 0);
+        if (item === undefined) continue;
+        const { name, sentAt: t } = item.sending;
+        const text = `no order of the events of ${channel.name} fits both what clients received and when events were answered; event ${name} is one that does not fit`;
+        findings.broken('after', { channel: channel.name, events: [name], t, text });
+      }
+    },
+  };
 }
 
 /**

@@ -1,9 +1,6 @@
-import type { LineOf } from '../../history/line.ts';
 import type { Connection } from '../model.ts';
-import type { Published, Publishes } from '../publishes.ts';
-import type { Recording } from '../recording.ts';
-import { type Rule, seconds } from '../rule.ts';
-import type { Findings } from '../verdict.ts';
+import type { Published } from '../publishes.ts';
+import { type Evidence, type Rule, seconds } from '../rule.ts';
 
 /** During these, a user may have the event and be notified all the same. */
 const BOTH = [
@@ -25,83 +22,58 @@ interface Had {
 }
 
 /** Of a publish with `live`, each user has the event in the app, or their devices are notified. */
-export class Live implements Rule {
-  readonly ops = ['publish', 'event'] as const;
-  private readonly recording: Recording;
-  private readonly findings: Findings;
-  private readonly publishes: Publishes;
+export function live({ recording, findings, publishes }: Evidence): Rule {
   /** By the name of an event that a publish has sent, then by user. */
-  private readonly had = new Map<string, Map<string, Had>>();
-
-  constructor(recording: Recording, findings: Findings, publishes: Publishes) {
-    this.recording = recording;
-    this.findings = findings;
-    this.publishes = publishes;
-  }
-
-  see(line: LineOf<'publish'> | LineOf<'event'>): void {
-    if (line.op === 'publish') {
-      if (line.live !== undefined && !this.had.has(line.live)) this.had.set(line.live, new Map());
-      return;
-    }
-    const users = this.had.get(line.e);
-    if (users === undefined) return;
-    const client = this.recording.clients.get(line.c);
-    if (client?.user === undefined || client.connection === undefined) return;
-    if (!users.has(client.user)) {
-      users.set(client.user, { t: line.t, connection: client.connection });
-    }
-  }
-
-  end(): void {
-    for (const publish of this.publishes.all.values()) {
-      const { live, devices } = publish.sent;
-      if (live === undefined || publish.acceptedAt + this.recording.header.T > this.recording.t) {
-        continue;
-      }
-      const byUser = Map.groupBy(Object.entries(devices), ([, user]) => user);
-      for (const [user, owned] of byUser) {
-        const names = owned.map(([device]) => device);
-        if (user !== null) this.check(publish, user, names);
-      }
-    }
-  }
-
-  private check(
+  const had = new Map<string, Map<string, Had>>();
+  const { T } = recording.header;
+  const check = (
     { sent, notified, explained }: Published,
     user: string,
     devices: readonly string[],
-  ): void {
-    this.findings.checked('live');
-    const { p, live = '' } = sent;
-    const had = this.had.get(live)?.get(user);
-    const notifications = devices.flatMap((device) => notified.get(device) ?? []);
-    const [first] = notifications;
-    if (had === undefined) {
+  ) => {
+    findings.checked('live');
+    const { p, live: event = '', t } = sent;
+    const received = had.get(event)?.get(user);
+    const [first] = devices.flatMap((device) => notified.get(device) ?? []);
+    if (received === undefined) {
       // A device without a notification has a reason, unless the reason is that its user had the event.
       const hasReason = devices.some(
-        (device) => explained.has(device) && explained.get(device) !== 'live-reached',
+        (device) => (explained.get(device) ?? 'live-reached') !== 'live-reached',
       );
       if (first !== undefined || hasReason) return;
-      this.report(
-        sent.t,
-        live,
-        `user ${user} neither received event ${live} of ${p}, sent at ${seconds(sent.t)}, nor was one of their devices notified`,
-      );
+      const text = `user ${user} neither received event ${event} of ${p}, sent at ${seconds(t)}, nor was one of their devices notified`;
+      findings.broken('live', { events: [event], t, text });
       return;
     }
-    if (first === undefined || had.connection.closedAt < first.t) return;
-    if (had.t > sent.t + this.recording.header.T) return;
-    if (this.recording.faults.any(BOTH, sent.t, first.t)) return;
-    this.report(
-      first.t,
-      live,
-      `user ${user} received event ${live} of ${p} at ${seconds(had.t)}, and device ${first.d} was notified at ${seconds(first.t)} all the same`,
-    );
-  }
-
-  private report(t: number, event: string, text: string): void {
-    const events = event === '' ? [] : [event];
-    this.findings.broken({ rule: 'live', channel: '', client: null, events, t, text });
-  }
+    // The link was cut meanwhile, or the event came too late to count.
+    if (first === undefined || received.connection.closedAt < first.t || received.t > t + T) return;
+    if (recording.faults.any(BOTH, t, first.t)) return;
+    const text = `user ${user} received event ${event} of ${p} at ${seconds(received.t)}, and device ${first.d} was notified at ${seconds(first.t)} all the same`;
+    findings.broken('live', { events: [event], t: first.t, text });
+  };
+  return {
+    see: {
+      publish({ live: event }) {
+        if (event !== undefined && !had.has(event)) had.set(event, new Map());
+      },
+      event({ e, c, t }) {
+        const users = had.get(e);
+        if (users === undefined) return;
+        const { user, connection } = recording.clients.get(c) ?? {};
+        if (user === undefined || connection === undefined || users.has(user)) return;
+        users.set(user, { t, connection });
+      },
+    },
+    end() {
+      for (const publish of publishes.all.values()) {
+        const { live: event, devices } = publish.sent;
+        if (event === undefined || publish.acceptedAt + T > recording.t) continue;
+        const byUser = Map.groupBy(Object.entries(devices), ([, user]) => user);
+        for (const [user, owned] of byUser) {
+          const names = owned.map(([device]) => device);
+          if (user !== null) check(publish, user, names);
+        }
+      }
+    },
+  };
 }

@@ -1,9 +1,5 @@
-import type { LineOf } from '../../history/line.ts';
-import type { Deliveries } from '../deliveries.ts';
 import type { Chain, Item, View } from '../model.ts';
-import type { Recording } from '../recording.ts';
-import type { Rule } from '../rule.ts';
-import type { Findings } from '../verdict.ts';
+import type { Evidence, Rule } from '../rule.ts';
 
 /** The events of a witness that are named. */
 const NAMED_MAX = 10;
@@ -19,95 +15,76 @@ interface Circle {
   text?: string;
 }
 
+/** Who was on the list of members of the client that was the first to have an event. */
+interface FirstList {
+  readonly fingerprint: number;
+  readonly client: number;
+}
+
 /** Everybody receives the events of a channel in one order. */
-export class Order implements Rule {
-  readonly ops = ['event'] as const;
-  private readonly recording: Recording;
-  private readonly findings: Findings;
-  /** The first delivery of an event to a client with a list of members: who was on it. */
-  private readonly lists = new Map<
-    Item,
-    { readonly fingerprint: number; readonly client: number }
-  >();
-  /** Subscriptions whose list was another one at their last event. */
-  private readonly differing = new Map<View, { readonly item: Item; readonly other: number }>();
-
-  private readonly deliveries: Deliveries;
-
-  constructor(recording: Recording, findings: Findings, deliveries: Deliveries) {
-    this.recording = recording;
-    this.findings = findings;
-    this.deliveries = deliveries;
-  }
-
-  /**
-   * Compares who was there when an event came. A list that differs at one event and not at the next has changed on the other
-   * side of the event. One that goes on to differ is wrong, which is for other rules to say.
-   */
-  see(line: LineOf<'event'>): void {
-    const view = this.recording.viewOf(line);
-    if (view?.members === undefined || view.received < view.missed || view.channel.replays) return;
-    const item = this.recording.itemOf(line.e, line.ch);
-    if (item === undefined) return;
-    const { fingerprint } = view.members;
-    const { id: client } = view.connection.client;
-    const first = this.lists.get(item);
-    if (first === undefined) {
-      this.lists.set(item, { fingerprint, client });
-      this.differing.delete(view);
-      return;
-    }
-    const before = this.differing.get(view);
-    if (first.fingerprint !== fingerprint) {
-      if (before === undefined) this.differing.set(view, { item, other: first.client });
-      return;
-    }
-    this.differing.delete(view);
-    if (before === undefined) return;
-    this.findings.broken({
-      rule: 'order',
-      channel: line.ch,
-      client,
-      events: [before.item.sending.name],
-      t: line.t,
-      text: `clients ${client} and ${before.other} had different members in ${line.ch} when they received event ${before.item.sending.name}, and the same ones at event ${line.e}`,
-    });
-  }
-
-  end(): void {
-    const { items } = this.recording;
-    for (const chain of this.recording.chains) this.findings.checked('order', chain.items.length);
-    const { graph, owners } = this.deliveries.order;
-    const circles = graph.circles();
-    const found = new Map<number, Circle>();
-    for (const [edge, chain] of owners.entries()) {
-      const [from, to] = graph.at(edge);
-      const number = circles[from] ?? 0;
-      const [a, b] = [items[from], items[to]];
-      if (number === 0 || number !== circles[to] || a === undefined || b === undefined) continue;
-      const circle: Circle = found.get(number) ?? { chain, items: new Set(), pairs: new Map() };
-      found.set(number, circle);
-      if (circle.items.size < NAMED_MAX) circle.items.add(a).add(b);
-      const reverse = circle.pairs.get(`${to} ${from}`);
-      if (circle.pairs.size < PAIRS_MAX) circle.pairs.set(`${from} ${to}`, chain);
-      if (reverse === undefined || circle.text !== undefined) continue;
-      circle.text = `client ${reverse.client.id} received event ${b.sending.name} before ${a.sending.name} in ${chain.channel.name}, and client ${chain.client.id} the other way round`;
-    }
-    for (const circle of found.values()) this.report(circle);
-  }
-
-  private report({ chain, items, text }: Circle): void {
-    const events = Array.from(items, ({ sending }) => sending.name);
-    const t = Math.min(...Array.from(items, ({ seenAt }) => seenAt));
-    this.findings.broken({
-      rule: 'order',
-      channel: chain.channel.name,
-      client: chain.client.id,
-      events,
-      t,
-      text:
-        text ??
-        `no order of the events ${events.join(', ')} in ${chain.channel.name} is that of all clients`,
-    });
-  }
+export function order({ recording, findings, deliveries }: Evidence): Rule {
+  const lists = new Map<Item, FirstList>();
+  /** Subscriptions whose list was another one than that of `other` at their last event. */
+  const differing = new Map<View, { readonly item: Item; readonly other: number }>();
+  return {
+    see: {
+      /**
+       * Compares who was there when an event came. A list that differs at one event and not at the next has changed on the
+       * other side of the event. One that goes on to differ is wrong, which is for other rules to say.
+       */
+      event(line) {
+        const view = recording.viewOf(line);
+        const item = recording.itemOf(line.e, line.ch);
+        if (view?.members === undefined || item === undefined) return;
+        if (view.received < view.missed || view.channel.replays) return;
+        const { fingerprint } = view.members;
+        const { id: client } = view.connection.client;
+        const first = lists.get(item);
+        const before = differing.get(view);
+        if (first === undefined) lists.set(item, { fingerprint, client });
+        else if (first.fingerprint !== fingerprint) {
+          if (before === undefined) differing.set(view, { item, other: first.client });
+          return;
+        }
+        if (before === undefined || (first !== undefined && first.client !== before.other)) return;
+        differing.delete(view);
+        if (first === undefined) return;
+        const { name } = before.item.sending;
+        const text = `clients ${client} and ${before.other} had different members in ${line.ch} when they received event ${name}, and the same ones at event ${line.e}`;
+        findings.broken('order', { channel: line.ch, client, events: [name], t: line.t, text });
+      },
+    },
+    end() {
+      const { items, chains } = recording;
+      for (const chain of chains) findings.checked('order', chain.items.length);
+      const { graph, owners } = deliveries.order;
+      const circles = graph.circles();
+      const found = new Map<number, Circle>();
+      for (const [edge, chain] of owners.entries()) {
+        const [from, to] = graph.at(edge);
+        const number = circles[from] ?? 0;
+        const [a, b] = [items[from], items[to]];
+        if (number === 0 || number !== circles[to] || a === undefined || b === undefined) continue;
+        const circle: Circle = found.get(number) ?? { chain, items: new Set(), pairs: new Map() };
+        found.set(number, circle);
+        if (circle.items.size < NAMED_MAX) circle.items.add(a).add(b);
+        const reverse = circle.pairs.get(`${to} ${from}`);
+        if (circle.pairs.size < PAIRS_MAX) circle.pairs.set(`${from} ${to}`, chain);
+        if (reverse === undefined || circle.text !== undefined) continue;
+        circle.text = `client ${reverse.client.id} received event ${b.sending.name} before ${a.sending.name} in ${chain.channel.name}, and client ${chain.client.id} the other way round`;
+      }
+      for (const { chain, items: wrong, text } of found.values()) {
+        const events = Array.from(wrong, ({ sending }) => sending.name);
+        const { name } = chain.channel;
+        findings.broken('order', {
+          channel: name,
+          client: chain.client.id,
+          events,
+          t: Math.min(...Array.from(wrong, ({ seenAt }) => seenAt)),
+          text:
+            text ?? `no order of the events ${events.join(', ')} in ${name} is that of all clients`,
+        });
+      }
+    },
+  };
 }

@@ -1,71 +1,42 @@
-import type { LineOf } from '../../history/line.ts';
 import type { Recording } from '../recording.ts';
 import { Roster } from '../roster.ts';
-import { type Rule, seconds } from '../rule.ts';
-import type { Findings } from '../verdict.ts';
+import { type Evidence, type Rule, seconds } from '../rule.ts';
 
 /** The users of a difference that are named. */
 const NAMED_MAX = 5;
 
-/** While nothing changes, every list of members is exactly the users who are subscribed, and so is the answer of the HTTP API. */
-export class Present implements Rule {
-  readonly ops = ['calm', 'users'] as const;
-  private readonly recording: Recording;
-  private readonly findings: Findings;
-
-  constructor(recording: Recording, findings: Findings) {
-    this.recording = recording;
-    this.findings = findings;
-  }
-
-  see(line: LineOf<'calm'> | LineOf<'users'>): void {
-    if (!isCalm(this.recording, line.t)) return;
-    switch (line.op) {
-      case 'calm':
-        for (const channel of this.recording.channels.values()) {
-          for (const { members, connection } of channel.live) {
-            if (members === undefined) continue;
-            this.findings.checked('present');
-            if (members.equals(channel.present)) continue;
-            const { id } = connection.client;
-            const whose = `the list of ${channel.name} that client ${id} has`;
-            this.report(channel.name, id, line.t, whose + difference(members, channel.present));
-          }
-        }
-        return;
-      case 'users': {
-        if (line.status !== 200) return;
-        this.findings.checked('present');
-        const given = new Roster(line.users);
-        const { present } = this.recording.channelOf(line.ch);
-        if (given.equals(present)) return;
-        const whose = `the answer to GET users of ${line.ch}`;
-        this.report(line.ch, null, line.t, whose + difference(given, present));
-        return;
-      }
-      default:
-        line satisfies never;
-    }
-  }
-
-  end(): void {
-    // Everything was looked at when it came.
-  }
-
-  private report(channel: string, client: number | null, t: number, text: string): void {
-    this.findings.broken({
-      rule: 'present',
-      channel,
-      client,
-      events: [],
-      t,
-      text: `${text}, at ${seconds(t)}, when nothing had changed for 5 s`,
-    });
-  }
-}
-
 /** How long nothing must have changed. Milliseconds. */
 const CALM_MS = 5000;
+
+/** While nothing changes, every list of members is exactly the users who are subscribed, and so is the answer of the HTTP API. */
+export function present({ recording, findings }: Evidence): Rule {
+  const compare = (t: number, channel: string, list: Roster, client: number | null) => {
+    findings.checked('present');
+    const { present: right } = recording.channelOf(channel);
+    if (list.equals(right)) return;
+    const whose =
+      client === null
+        ? `the answer to GET users of ${channel}`
+        : `the list of ${channel} that client ${client} has`;
+    const text = `${whose}${difference(list, right)}, at ${seconds(t)}, when nothing had changed for 5 s`;
+    findings.broken('present', { channel, client, t, text });
+  };
+  return {
+    see: {
+      calm({ t }) {
+        if (!isCalm(recording, t)) return;
+        for (const { name, live } of recording.channels.values()) {
+          for (const { members, connection } of live) {
+            if (members !== undefined) compare(t, name, members, connection.client.id);
+          }
+        }
+      },
+      users({ t, ch, status, users }) {
+        if (status === 200 && isCalm(recording, t)) compare(t, ch, new Roster(users), null);
+      },
+    },
+  };
+}
 
 /** Whether nothing has changed for so long, and no fault lasts, that everything must be right. */
 export function isCalm({ changedAt, faults }: Recording, at: number): boolean {
