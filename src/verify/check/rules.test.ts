@@ -327,6 +327,15 @@ describe('webhooks', () => {
     expect(story(1).after(10_000).say('calm').wrong).toEqual(['webhooks']);
   });
 
+  it('need not report an absence of less than 15 s that a killed server caused', () => {
+    const away = (ms: number, what: string) => {
+      const told = occupied().after(4000).close(1).fault(what).after(ms).open(1, 2);
+      return told.enter(1, 'news', { n: 2 }).after(31_000).say('calm').wrong;
+    };
+    expect([away(14_000, 'kill'), away(14_000, 'stop')]).toEqual([[], ['webhooks']]);
+    expect(away(16_000, 'kill')).not.toEqual([]);
+  });
+
   it('may lack the last 600 ms before a kill, and no more', () => {
     const lost = (ms: number) =>
       occupied().close(1).after(ms).fault('kill').after(30_000).say('calm').wrong;

@@ -1,6 +1,6 @@
 import type { LineOf } from '../../history/line.ts';
-import type { Channel } from '../model.ts';
-import { REPORTED_MS } from '../recording.ts';
+import type { Channel, Stay } from '../model.ts';
+import { REPORTED_MS, type Recording } from '../recording.ts';
 import { type Evidence, type Rule, seconds } from '../rule.ts';
 
 type Webhook = LineOf<'webhook'>;
@@ -15,6 +15,25 @@ type Pair = (typeof pairs)[number];
 
 /** How long nothing must have changed before the last webhook must be true. Milliseconds. */
 const CALM_MS = 10_000;
+
+/** When a server dies, the others notice after this time that its users are gone. Milliseconds. */
+const NOTICED_MS = 15_000;
+
+/** After these, users may be back before anybody has noticed that they were gone. */
+const UNNOTICED = ['kill', 'power', 'pause', 'cut-off'] as const;
+
+/** Joins stays with an absence between them that no server may have noticed. */
+function withoutUnnoticed(stays: readonly Stay[], { faults }: Recording): readonly Stay[] {
+  const joined: Stay[] = [];
+  for (const stay of stays) {
+    const before = joined.at(-1);
+    const isShort = before !== undefined && stay.from - before.until <= NOTICED_MS;
+    if (isShort && faults.any(UNNOTICED, before.until - REPORTED_MS, stay.from)) {
+      before.until = stay.until;
+    } else joined.push({ ...stay });
+  }
+  return joined;
+}
 
 /** Each stay longer than 3 s is reported, each once, and in the end what was reported last is true. */
 export function webhooks({ recording, findings }: Evidence): Rule {
@@ -78,7 +97,9 @@ export function webhooks({ recording, findings }: Evidence): Rule {
       const text = `${said} of ${about} is the last webhook, but since ${seconds(changedAt)} it is ${isThere ? 'there' : 'gone'}`;
       return report(name, calmAt, text, [changedAt, changedAt]);
     }
-    const long = stays.filter(({ from, until }) => until - from > REPORTED_MS);
+    const long = withoutUnnoticed(stays, recording).filter(
+      ({ from, until }) => until - from > REPORTED_MS,
+    );
     const reported = ordered.filter((event) => event.name === begin).length;
     if (reported >= long.length) return;
     const text = `${begin} of ${about} came ${reported} times, for ${long.length} stays of more than 3 s`;
