@@ -291,9 +291,13 @@ describe('a device in the admin API', () => {
     expect((await admin(server, 'GET', of(`/${bob}`))).json).toMatchObject({
       events: [{ what: 'registered' }, { what: 'published' }, { what: 'not-in-audience' }],
     });
-    for (const unknown of [of(`/fcm-${UNKNOWN}`), of('').replace(publish, `pubid-${UNKNOWN}`)]) {
+    const noPublish = of('').replace(publish, `pubid-${UNKNOWN}`);
+    for (const [unknown, error] of [
+      [of(`/fcm-${UNKNOWN}`), 'has no such device'],
+      [noPublish, 'There is no publish'],
+    ] as const) {
       const { status, json } = await admin(server, 'GET', unknown);
-      expect([status, json]).toEqual([404, { error: expect.stringContaining('has no such') }]);
+      expect([status, json]).toEqual([404, { error: expect.stringContaining(error) }]);
     }
     await admin(server, 'DELETE', path(`/${ann}`, at.id));
     expect(await unreached()).toMatchObject({ devices: [{ id: null, state: 'failed' }] });

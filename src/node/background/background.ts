@@ -32,7 +32,7 @@ import type { BackgroundBase } from './base.ts';
 import { openCertificates } from './certificates.ts';
 import { HistoryFile } from './history-file.ts';
 import { LoopWatch } from './monitoring/loop-watch.ts';
-import { openMonitoring } from './monitoring/open-monitoring.ts';
+import { openMonitoring } from './open-monitoring.ts';
 import { openForwardProxy, openResolver } from './outgoing.ts';
 import { openPush } from './push/push.ts';
 import { PushRules } from './push/rules.ts';

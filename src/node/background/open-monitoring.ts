@@ -1,21 +1,21 @@
-import type { ServerFacts } from '../../../asking/facts/servers.ts';
-import { secretKeyName } from '../../../config/settings/secret-key-name.ts';
-import { systemTimers } from '../../../runtime/system-timers.ts';
-import { sqliteFileOf } from '../../../stores/database/database.ts';
-import type { Webhooks } from '../../../webhooks/webhooks.ts';
-import { loopName } from '../../link/loop-name.ts';
-import type { ListenerAddress } from '../../link/messages.ts';
-import { serverName } from '../../server-name.ts';
-import type { BackgroundBase } from '../base.ts';
-import { ownInstallation } from '../cluster/installation.ts';
-import { type ClusterPart, type OpenClusterOptions, openCluster } from '../cluster/open-cluster.ts';
-import { LogReading } from '../log/log-reading.ts';
-import type { PushPart } from '../push/push.ts';
-import type { Tenants } from '../tenants.ts';
-import type { UsagePart } from '../usage/open-usage.ts';
-import { BackgroundMetrics } from './metrics.ts';
-import { Monitor } from './monitor.ts';
-import { serverFacts } from './server-facts.ts';
+import type { ServerFacts } from '../../asking/facts/servers.ts';
+import { secretKeyName } from '../../config/settings/secret-key-name.ts';
+import { systemTimers } from '../../runtime/system-timers.ts';
+import { sqliteFileOf } from '../../stores/database/database.ts';
+import type { Webhooks } from '../../webhooks/webhooks.ts';
+import { loopName } from '../link/loop-name.ts';
+import type { ListenerAddress } from '../link/messages.ts';
+import { serverName } from '../server-name.ts';
+import type { BackgroundBase } from './base.ts';
+import { ownInstallation } from './cluster/installation.ts';
+import { LogReading } from './log/log-reading.ts';
+import { BackgroundMetrics } from './monitoring/metrics.ts';
+import { Monitor } from './monitoring/monitor.ts';
+import { serverFacts } from './monitoring/server-facts.ts';
+import { type ClusterPart, type OpenClusterOptions, openCluster } from './open-cluster.ts';
+import type { PushPart } from './push/push.ts';
+import type { Tenants } from './tenants.ts';
+import type { UsagePart } from './usage/open-usage.ts';
 
 /** The other parts that are monitored. */
 export interface MonitoringUses {

@@ -1,11 +1,11 @@
-import { type AskByName, ClusterAsker } from '../../../asking/asker.ts';
-import type { Installation } from '../../../asking/facts/servers.ts';
-import { OtherServers } from '../../../asking/other-servers.ts';
-import { OwnAnswers } from '../../../asking/own-answers.ts';
-import type { Log } from '../../../runtime/ports.ts';
-import { systemTimers } from '../../../runtime/system-timers.ts';
-import { type ServerAnswersOptions, serverAnswers } from '../answers.ts';
-import { Strangers } from './strangers.ts';
+import { type AskByName, ClusterAsker } from '../../asking/asker.ts';
+import type { Installation } from '../../asking/facts/servers.ts';
+import { OtherServers } from '../../asking/other-servers.ts';
+import { OwnAnswers } from '../../asking/own-answers.ts';
+import type { Log } from '../../runtime/ports.ts';
+import { systemTimers } from '../../runtime/system-timers.ts';
+import { type ServerAnswersOptions, serverAnswers } from './answers.ts';
+import { Strangers } from './cluster/strangers.ts';
 
 export interface OpenClusterOptions extends ServerAnswersOptions {
   /** Finds out what this server belongs to. */
