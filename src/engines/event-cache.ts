@@ -1,6 +1,7 @@
 import type { Topic } from '../channels/event.ts';
 import type { EventId } from '../channels/history/event-id.ts';
 import { FairBudget } from '../runtime/fairness/fair-budget.ts';
+import { OldestFirst } from '../runtime/oldest-first.ts';
 import type { Clock } from '../runtime/ports.ts';
 
 export interface RememberedEvent {
@@ -13,7 +14,7 @@ export interface RememberedEvent {
 }
 
 /** In insertion order, which is also the order of expiry. */
-type AppEvents = Map<Topic, RememberedEvent>;
+type AppEvents = OldestFirst<Topic, RememberedEvent>;
 
 /** The last event of each cache channel. At a limit, the app with the most events loses its oldest one. */
 export class EventCache {
@@ -43,7 +44,7 @@ export class EventCache {
       // The event alone exceeds the limit, or its app's share.
       if (!this.forgetOldest(yielding)) return;
     }
-    const events = this.apps.get(app) ?? new Map();
+    const events = this.apps.get(app) ?? new OldestFirst();
     this.apps.set(app, events.set(topic, event));
     this.events.add(app);
     this.characters.add(app, event.data.length);
@@ -68,18 +69,20 @@ export class EventCache {
 
   /** Returns `false` if the app has none. */
   private forgetOldest(app: string): boolean {
-    for (const topic of this.apps.get(app)?.keys() ?? []) {
-      this.forget(app, topic);
-      return true;
-    }
-    return false;
+    const oldest = this.apps.get(app)?.oldest();
+    if (oldest !== undefined) this.forget(app, oldest);
+    return oldest !== undefined;
   }
 
   private forgetExpired(app: string | undefined): void {
-    if (app === undefined) return;
-    for (const [topic, { expiresAt }] of this.apps.get(app) ?? []) {
-      if (expiresAt > this.clock.now()) return;
-      this.forget(app, topic);
+    const events = app === undefined ? undefined : this.apps.get(app);
+    if (app === undefined || events === undefined) return;
+    const nowMs = this.clock.now();
+    for (;;) {
+      const oldest = events.oldest();
+      const expiresAt = oldest === undefined ? undefined : events.get(oldest)?.expiresAt;
+      if (oldest === undefined || expiresAt === undefined || expiresAt > nowMs) return;
+      this.forget(app, oldest);
     }
   }
 

@@ -1,6 +1,7 @@
 import type { ChannelText } from '../channels/channel-name.ts';
 import type { EventId } from '../channels/history/event-id.ts';
 import { FairBudget } from '../runtime/fairness/fair-budget.ts';
+import { OldestFirst } from '../runtime/oldest-first.ts';
 import type { Clock } from '../runtime/ports.ts';
 
 /** How long a key is remembered. Milliseconds. */
@@ -25,7 +26,7 @@ interface Kept extends PublishedEvent {
  */
 export class PublishedKeys {
   /** By app, in insertion order, which is also the order of expiry. The apps are in the order of their latest key. */
-  private readonly apps = new Map<string, Map<string, Kept>>();
+  private readonly apps = new OldestFirst<string, OldestFirst<string, Kept>>();
   private readonly budget: FairBudget;
   private readonly clock: Clock;
 
@@ -49,17 +50,16 @@ export class PublishedKeys {
     const name = nameOf(channel, key);
     this.forget(appId, name);
     this.forgetExpired(appId);
-    const [idle] = this.apps.keys();
+    const idle = this.apps.oldest();
     if (idle !== undefined) this.forgetExpired(idle);
     for (;;) {
       const yielding = this.budget.ownerToEvict(appId);
       if (yielding === undefined) break;
-      const [oldest] = this.apps.get(yielding)?.keys() ?? [];
+      const oldest = this.apps.get(yielding)?.oldest();
       if (oldest === undefined) return;
       this.forget(yielding, oldest);
     }
-    const keys = this.apps.get(appId) ?? new Map<string, Kept>();
-    this.apps.delete(appId);
+    const keys = this.apps.get(appId) ?? new OldestFirst<string, Kept>();
     this.apps.set(appId, keys);
     keys.set(name, { id, expiresAtMs: this.clock.now() + PUBLISHED_KEY_MS });
     this.budget.add(appId);
@@ -72,12 +72,15 @@ export class PublishedKeys {
   }
 
   private forgetExpired(appId: string): void {
+    const keys = this.apps.get(appId);
     const nowMs = this.clock.now();
-    const oldest = (this.apps.get(appId)?.entries() ?? [].values()).take(FORGOTTEN_AT_ONCE);
-    for (const [name, { expiresAtMs }] of oldest) {
+    for (let n = 0; n < FORGOTTEN_AT_ONCE; n++) {
+      const oldest = keys?.oldest();
+      const expiresAtMs = oldest === undefined ? undefined : keys?.get(oldest)?.expiresAtMs;
+      if (oldest === undefined || expiresAtMs === undefined) return;
       // A later time comes from before the clock was set back.
       if (expiresAtMs > nowMs && expiresAtMs <= nowMs + PUBLISHED_KEY_MS) return;
-      this.forget(appId, name);
+      this.forget(appId, oldest);
     }
   }
 

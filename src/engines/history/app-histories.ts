@@ -1,5 +1,6 @@
 import type { App } from '../../channels/app.ts';
 import type { ChannelText } from '../../channels/channel-name.ts';
+import { OldestFirst } from '../../runtime/oldest-first.ts';
 import type { ChannelHistory, KeptEvent } from './channel-history.ts';
 
 /** The histories of one app, and all their events in the order of arrival. */
@@ -7,7 +8,7 @@ export class AppHistories {
   readonly app: App;
   readonly channels = new Map<ChannelText, ChannelHistory>();
   /** Channels with an empty history and no subscribers, with the time since when. Oldest first. */
-  readonly idle = new Map<ChannelText, number>();
+  readonly idle = new OldestFirst<ChannelText, number>();
   bytes = 0;
   oldest: KeptEvent | undefined;
   private newest: KeptEvent | undefined;

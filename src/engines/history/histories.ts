@@ -314,7 +314,7 @@ export class Histories {
       const yielding = this.idle.ownerToEvict(of.app.id);
       if (yielding === undefined) break;
       const loser = this.apps.get(yielding);
-      const [oldest] = loser?.idle.keys() ?? [];
+      const oldest = loser?.idle.oldest();
       const forgotten = oldest === undefined ? undefined : loser?.channels.get(oldest);
       if (loser === undefined || forgotten === undefined) return this.remove(of, history);
       this.remove(loser, forgotten);

@@ -1,3 +1,4 @@
+import { OldestFirst } from '../oldest-first.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import type { Rate } from './token-bucket.ts';
 
@@ -39,7 +40,7 @@ export class FairRateLimiter<Group extends string | number> {
   private readonly buckets = new RateLimiter<Group>();
   private readonly membersMax: number;
   /** By group and member, the one that took longest ago first. */
-  private readonly taken = new Map<string, Taken>();
+  private readonly taken = new OldestFirst<string, Taken>();
 
   constructor(membersMax = MEMBERS_MAX) {
     this.membersMax = membersMax;
@@ -82,9 +83,12 @@ export class FairRateLimiter<Group extends string | number> {
   }
 
   private forgetSome(nowMs: number): void {
-    for (const [key, { forgottenAtMs }] of this.taken) {
-      if (forgottenAtMs > nowMs && this.taken.size < this.membersMax) return;
-      this.taken.delete(key);
+    for (;;) {
+      const oldest = this.taken.oldest();
+      const entry = oldest === undefined ? undefined : this.taken.get(oldest);
+      if (oldest === undefined || entry === undefined) return;
+      if (entry.forgottenAtMs > nowMs && this.taken.size < this.membersMax) return;
+      this.taken.delete(oldest);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { OldestFirst } from '../oldest-first.ts';
 import { type Rate, TokenBucket } from './token-bucket.ts';
 
 /** Number of buckets from which on full ones are removed. */
@@ -16,7 +17,7 @@ interface Entry {
 export class RateLimiter<Key> {
   private readonly keysMax: number;
   /** The least recently used first. */
-  private readonly entries = new Map<Key, Entry>();
+  private readonly entries = new OldestFirst<Key, Entry>();
   private cleanAt = CLEAN_FROM;
 
   constructor(keysMax = KEYS_MAX) {
@@ -60,8 +61,6 @@ export class RateLimiter<Key> {
     if (entry === undefined) {
       this.makeRoom(nowMs);
       entry = { bucket: new TokenBucket(rate, nowMs), fullAtMs: nowMs };
-    } else {
-      this.entries.delete(key);
     }
     this.entries.set(key, entry);
     return entry;
@@ -74,10 +73,7 @@ export class RateLimiter<Key> {
       // Next at twice the size, so that cleaning takes constant time for each new key.
       this.cleanAt = Math.max(CLEAN_FROM, 2 * this.entries.size);
     }
-    if (this.entries.size < this.keysMax) return;
-    for (const key of this.entries.keys()) {
-      this.entries.delete(key);
-      break;
-    }
+    const oldest = this.entries.size < this.keysMax ? undefined : this.entries.oldest();
+    if (oldest !== undefined) this.entries.delete(oldest);
   }
 }
