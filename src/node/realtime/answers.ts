@@ -4,37 +4,25 @@ import type { App } from '../../channels/app.ts';
 import { type ChannelName, parseChannelName } from '../../channels/channel-name.ts';
 import { historyRuleOf } from '../../channels/history/history-rule.ts';
 import { EMPTY_PAGE } from '../../channels/history/page.ts';
-import type { LiveAsks } from '../../channels/live/live-asks.ts';
 import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
 import type { Authority } from '../../channels/ports.ts';
-import type { ProblemBook } from '../../channels/problems/problem-book.ts';
 import type { Usage } from '../../channels/usage/usage.ts';
 import { KeptWalks } from '../../engines/kept-walks.ts';
-import type { LoopBus } from '../../engines/redis/loop-bus.ts';
-import type { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
+import type { ClusterFigures } from '../../engines/redis/quotas/cluster-quotas.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
 import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { ChannelsApi } from '../../transports/channels-api/api.ts';
 import { type ApiProblem, ApiRefusal } from '../../transports/channels-api/problems.ts';
-import type { ClientConnections } from '../../transports/clients/connections.ts';
-import type { Inspector } from '../../transports/clients/inspector.ts';
-import { type LoopMeasures, measureLoop, memoryUses } from './loop-metrics.ts';
+import { Inspector } from '../../transports/clients/inspector.ts';
+import type { Quotas } from './engine/quotas.ts';
+import type { LoopBase } from './loop-base.ts';
+import { type MeasuredParts, measureLoop, memoryUses } from './loop-metrics.ts';
 
-export interface LoopAnswersOptions extends LoopMeasures {
+/** The parts of a loop that its answers are about. */
+export interface AnsweringParts extends MeasuredParts {
   readonly apps: MemoryAppDirectory;
-  readonly connections: ClientConnections;
-  readonly authority: Authority;
-  readonly inspector: Inspector;
-  readonly live: Pick<LiveAsks, 'ask'>;
-  readonly problems: ProblemBook;
-  readonly api: Pick<ChannelsApi, 'send' | 'histories'>;
-  /** The usage of apps on all servers, if there are several. */
-  readonly cluster: ClusterQuotas | undefined;
-  /** The bus to the loops of other servers, if there are any. */
-  readonly bus: Pick<LoopBus, 'notify'> | undefined;
-  readonly serverName: string;
-  /** Whether this is the first loop of its process. */
-  readonly isFirst: boolean;
   readonly usage: Usage;
+  readonly quotas: Quotas;
 }
 
 /** The limit of members in one answer. */
@@ -59,8 +47,23 @@ const sendRefusals: Partial<
 };
 
 /** What this loop answers to the background loop, by the name of the question. */
-export function openAnswers(options: LoopAnswersOptions): LoopAnswers {
-  const { apps, authority, inspector, problems, live, cluster } = options;
+export function openAnswers(base: LoopBase, parts: AnsweringParts): LoopAnswers {
+  const { apps, usage, audience, quotas, core, transports } = parts;
+  const { connections } = audience;
+  const { cluster } = quotas;
+  const { hub, engine } = core;
+  const { authority } = engine;
+  const { api, clients } = transports;
+  // Every loop would answer the same about all servers, so only the first one does.
+  const isFirst = base.links.index === 0;
+  const live = core.live.openAsks(hub);
+  const inspector = new Inspector({
+    connections,
+    sessions: hub.sessions,
+    libraries: clients.libraries,
+    clock: base.timers,
+    monotonic: monotonicTimers,
+  });
   const walks = new KeptWalks(authority);
   /** Returns `otherwise` for an app that has been removed since the question was sent. */
   const ofApp = <T>(appId: string, answer: (app: App) => T, otherwise: T): T => {
@@ -69,21 +72,30 @@ export function openAnswers(options: LoopAnswersOptions): LoopAnswers {
   };
   return {
     ping: () => 'pong',
-    metrics: () => measureLoop(options),
-    'share-figures': () => after(cluster?.share(), () => 'shared' as const),
-    'live-figures': () =>
-      cluster === undefined ? ownFigures(options) : figuresOfCluster(options, cluster),
-    'open-connections': () => openConnections(options),
+    metrics: () => measureLoop(base, parts),
+    'share-figures': () => after(cluster?.quotas.share(), () => 'shared' as const),
+    'live-figures': async () => {
+      if (cluster === undefined) return await ownFigures(base.serverName, parts);
+      return isFirst
+        ? figuresOfCluster(await cluster.quotas.figures([...apps.all()], usage.today()))
+        : { apps: [], servers: [] };
+    },
+    'open-connections': () => {
+      if (cluster === undefined) {
+        return Array.from(connections.openByApp(), ([app, open]) => [app.id, open] as const);
+      }
+      return isFirst ? cluster.quotas.openConnections() : [];
+    },
     'live-channels': (query) => liveChannels(apps, walks, query),
-    send: (query) => send(options, query),
+    send: (query) => send(api, query),
     'ask-live': ({ appId, event }) => live.ask(apps.byId(appId), event),
-    problems: ({ appId }) => problems.of(appId),
-    memory: () => memoryUses(options),
+    problems: ({ appId }) => hub.problems.of(appId),
+    memory: () => memoryUses(base, parts),
     'app-key-uses': ({ appId }) => apps.byId(appId)?.keyUses?.shown((key) => key) ?? [],
-    'inspect-channel': (query) => inspectChannel(options, query),
+    'inspect-channel': (query) => inspectChannel(apps, authority, query),
     'read-history': ({ query, ...of }) =>
       ofKept(apps, of, {
-        answer: (app, channel) => options.api.histories.read(app, channel, query),
+        answer: (app, channel) => api.histories.read(app, channel, query),
         otherwise: EMPTY_PAGE,
       }),
     'forget-history': (of) =>
@@ -97,14 +109,11 @@ export function openAnswers(options: LoopAnswersOptions): LoopAnswers {
     connection: ({ appId, socketId }) =>
       ofApp(appId, (app) => inspector.details(app, socketId), undefined) ?? 'none',
     end: ({ appId, socketId }) => ofApp(appId, (app) => inspector.end(app, socketId), false),
-    'notify-servers': ({ to, text }) => options.bus?.notify(to, text),
+    'notify-servers': ({ to, text }) => cluster?.bus.notify(to, text),
   };
 }
 
-function send(
-  { api }: Pick<LoopAnswersOptions, 'api'>,
-  { appId, json }: QueryOf<'send'>,
-): MaybePromise<SendAnswer> {
+function send(api: ChannelsApi, { appId, json }: QueryOf<'send'>): MaybePromise<SendAnswer> {
   return after(api.send(appId, json), (sent) =>
     sent instanceof ApiRefusal
       ? { refused: sendRefusals[sent.problem] ?? 'unavailable', why: sent.text }
@@ -132,7 +141,8 @@ function ofKept<T>(
 }
 
 function inspectChannel(
-  { apps, authority }: Pick<LoopAnswersOptions, 'apps' | 'authority'>,
+  apps: MemoryAppDirectory,
+  authority: Authority,
   { appId, channel }: QueryOf<'inspect-channel'>,
 ): MaybePromise<ChannelState> {
   const app = apps.byId(appId);
@@ -150,8 +160,12 @@ function inspectChannel(
   );
 }
 
-function ownFigures(options: LoopAnswersOptions): MaybePromise<LiveFigures> {
-  const { apps, connections, counter, usage, serverName } = options;
+function ownFigures(
+  serverName: string,
+  { apps, usage, audience, core }: AnsweringParts,
+): MaybePromise<LiveFigures> {
+  const { connections } = audience;
+  const { counter } = core.engine;
   const open = Array.from(connections.openByApp(), ([app, count]) => ({
     appId: app.id,
     connections: count,
@@ -171,32 +185,14 @@ function ownFigures(options: LoopAnswersOptions): MaybePromise<LiveFigures> {
   return after(activity, (all) => ({ apps: all, servers: [{ name: serverName, apps: open }] }));
 }
 
-/** Every loop would return the same, so only the first one answers. */
-async function figuresOfCluster(
-  { isFirst, apps, usage }: LoopAnswersOptions,
-  cluster: ClusterQuotas,
-): Promise<LiveFigures> {
-  if (!isFirst) return { apps: [], servers: [] };
-  const figures = await cluster.figures([...apps.all()], usage.today());
+function figuresOfCluster({ apps, servers }: ClusterFigures): LiveFigures {
   return {
-    apps: figures.apps,
-    servers: figures.servers.map(({ name, connections }) => ({
+    apps,
+    servers: servers.map(({ name, connections }) => ({
       name,
       apps: Array.from(connections, ([appId, count]) => ({ appId, connections: count })),
     })),
   };
-}
-
-function openConnections({
-  cluster,
-  connections,
-  isFirst,
-}: LoopAnswersOptions): MaybePromise<AnswerTo<'open-connections'>> {
-  if (cluster === undefined) {
-    return Array.from(connections.openByApp(), ([app, open]) => [app.id, open] as const);
-  }
-  // Every loop would return the same.
-  return isFirst ? cluster.openConnections() : [];
 }
 
 function liveChannels(

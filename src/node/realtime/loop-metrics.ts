@@ -1,35 +1,19 @@
 import type { AnswerTo } from '../../asking/questions.ts';
-import type { LocalChannels } from '../../channels/subscribing/local-channels.ts';
-import type { EngineFigures } from '../../engines/engine-meter.ts';
 import type { LoopDelay } from '../../observability/loop-delay.ts';
-import type { MetricValues, TableMeter } from '../../observability/meter.ts';
-import type { BodyIntake } from '../../transports/body-intake.ts';
-import type { ClientConnections } from '../../transports/clients/connections.ts';
-import type { SlowConsumers } from '../../transports/clients/frames/slow-consumers.ts';
-import type { HttpSessions } from '../../transports/http-fallback/sessions.ts';
-import type { UnreadAnswers } from '../../transports/unread-answers.ts';
-import type { LoopName } from '../link/loop-name.ts';
-import { type MemoryPlan, type ShareName, shareLabels } from '../memory/shares.ts';
-import type { ChannelCounter } from './engine/engine.ts';
+import type { MetricValues } from '../../observability/meter.ts';
+import { loopName } from '../link/loop-name.ts';
+import { type ShareName, shareLabels } from '../memory/shares.ts';
+import type { AudienceParts } from './clients/audience.ts';
+import type { Transports } from './clients/transports.ts';
+import type { Core } from './engine/core.ts';
+import type { LoopBase } from './loop-base.ts';
 
-/** What the metrics of a loop are measured from. */
-export interface LoopMeasures {
-  /** The label of this loop. */
-  readonly loopName: LoopName;
-  readonly meter: TableMeter;
-  readonly connections: Pick<ClientConnections, 'size'>;
-  /** The connections over HTTP requests. */
-  readonly sessions: Pick<HttpSessions, 'size'>;
-  readonly counter: ChannelCounter;
-  readonly channels: Pick<LocalChannels, 'subscriptions'>;
-  readonly slowConsumers: Pick<SlowConsumers, 'waitingBytes'>;
-  readonly unread: Pick<UnreadAnswers, 'bytes'>;
-  readonly bodies: readonly Pick<BodyIntake, 'reservedBytes'>[];
-  readonly engineFigures: () => EngineFigures;
-  readonly memory: Pick<MemoryPlan, 'unitCosts' | 'costs'>;
+/** The parts of a loop that its metrics are measured from. */
+export interface MeasuredParts {
+  readonly audience: AudienceParts;
+  readonly core: Core;
+  readonly transports: Transports;
   readonly loopDelay: LoopDelay;
-  /** Log lines that were dropped so far. */
-  readonly logLinesDropped: () => number;
 }
 
 /** The shares of the memory whose contents are counted at no cost. */
@@ -39,43 +23,40 @@ type MeasuredShare = Extract<
 >;
 
 /** Measures this loop, and returns all of its metrics. */
-export function measureLoop(measures: LoopMeasures): MetricValues {
-  const { loopName, meter, connections, counter, loopDelay, logLinesDropped, engineFigures } =
-    measures;
-  meter.set('connections', connections.size);
-  meter.set('fallbackConnections', measures.sessions.size);
-  meter.set('unreadAnswerBytes', measures.unread.bytes);
-  meter.set('channels', counter.channelCount());
-  meter.set('loopDelay', loopDelay.longestSeconds(), loopName);
-  meter.set('logLinesDropped', logLinesDropped(), loopName);
-  const { waiting, awaySeconds, history } = engineFigures();
-  meter.set('engineUp', awaySeconds === 0 ? 1 : 0, loopName);
-  meter.set('engineAway', awaySeconds, loopName);
+export function measureLoop(base: LoopBase, parts: MeasuredParts): MetricValues {
+  const { meter, links, logLinesDropped } = base;
+  const { audience, core, transports, loopDelay } = parts;
+  const loop = loopName(links.index);
+  meter.set('connections', audience.connections.size);
+  meter.set('fallbackConnections', transports.fallback.sessions.size);
+  meter.set('unreadAnswerBytes', transports.unread.bytes);
+  meter.set('channels', core.engine.counter.channelCount());
+  meter.set('loopDelay', loopDelay.longestSeconds(), loop);
+  meter.set('logLinesDropped', logLinesDropped(), loop);
+  const { waiting, awaySeconds, history } = core.engine.figures();
+  meter.set('engineUp', awaySeconds === 0 ? 1 : 0, loop);
+  meter.set('engineAway', awaySeconds, loop);
   meter.set('engineWaiting', waiting);
   meter.set('historyEvents', history?.events ?? 0);
   meter.set('historyBytes', history?.bytes ?? 0);
-  for (const [share, usedBytes] of memoryInUse(measures)) {
+  for (const [share, usedBytes] of memoryInUse(base, parts)) {
     meter.set('memoryShareUsed', usedBytes, shareLabels[share]);
   }
   return meter.snapshot();
 }
 
 /** The bytes that this loop uses of shares of the memory. */
-function memoryInUse({
-  connections,
-  channels,
-  slowConsumers,
-  bodies,
-  unread,
-  engineFigures,
-  memory,
-}: LoopMeasures): readonly (readonly [share: MeasuredShare, usedBytes: number])[] {
+function memoryInUse(
+  { memory }: LoopBase,
+  { audience, core, transports }: MeasuredParts,
+): readonly (readonly [share: MeasuredShare, usedBytes: number])[] {
+  const { bodies, unread } = transports;
   const reserved = bodies.reduce((sum, { reservedBytes }) => sum + reservedBytes, unread.bytes);
   const amounts: Readonly<Record<MeasuredShare, number>> = {
-    connections: connections.size,
-    subscriptions: channels.subscriptions,
-    waitingBytes: slowConsumers.waitingBytes,
-    historyBytes: engineFigures().history?.bytes ?? 0,
+    connections: audience.connections.size,
+    subscriptions: core.hub.channels.subscriptions,
+    waitingBytes: audience.slowConsumers.waitingBytes,
+    historyBytes: core.engine.figures().history?.bytes ?? 0,
     // The cost is that of all four kinds together.
     unfinishedBytes: reserved / 4,
   };
@@ -86,9 +67,9 @@ function memoryInUse({
 }
 
 /** What this loop uses of each of these shares, which are those of all loops together. */
-export function memoryUses(measures: LoopMeasures): AnswerTo<'memory'> {
-  const { costs } = measures.memory;
-  return memoryInUse(measures).map(([share, usedBytes]) => ({
+export function memoryUses(base: LoopBase, parts: MeasuredParts): AnswerTo<'memory'> {
+  const { costs } = base.memory;
+  return memoryInUse(base, parts).map(([share, usedBytes]) => ({
     share: shareLabels[share],
     usedBytes,
     // Open files may be unlimited.

@@ -9,7 +9,6 @@ import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
 import { UnreadableMessages } from '../../runtime/unreadable.ts';
 import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { TenantChange } from '../../tenants/live-tenants.ts';
-import { Inspector } from '../../transports/clients/inspector.ts';
 import type { LoopTaps } from '../../watching/loop-taps.ts';
 import { loopName } from '../link/loop-name.ts';
 import {
@@ -58,17 +57,15 @@ export class RealtimeLoop {
   /** Opens the loop, which can then answer other loops. It starts to listen in a separate call. */
   constructor(options: LoopOptions, initial: InitialState) {
     const base = openBase(options);
-    const { config, memory, links, log, meter, timers, serverName, toBackground } = base;
-    const { loopDelay } = this;
+    const { config, links, log, meter, toBackground } = base;
     const { apps, taps } = openApps(base, initial.apps);
     const audience = openAudience(base);
     const { connections, slowConsumers, unreadSockets } = audience;
     const quotas = openQuotas(base, connections);
-    const { cluster } = quotas;
     const usage = openUsage(base, initial.usage, quotas.usage);
     const relays = openRelays(base);
     const core = openCore(base, {
-      cluster,
+      cluster: quotas.cluster,
       apps,
       usage,
       relays,
@@ -76,10 +73,8 @@ export class RealtimeLoop {
       turns: audience.turns,
       clients: () => this.transports.clients,
     });
-    const { hub, engine, live } = core;
-    restoreHistories(initial.histories, { engine, log });
-    const transports = openTransports(base, { hub, apps, audience, quotas });
-    const { clients, fallback, api, unread, bodies, listeners } = transports;
+    restoreHistories(initial.histories, { engine: core.engine, log });
+    const transports = openTransports(base, { hub: core.hub, apps, audience, quotas });
     this.base = base;
     this.apps = apps;
     this.taps = taps;
@@ -88,40 +83,12 @@ export class RealtimeLoop {
     this.relays = relays;
     this.core = core;
     this.transports = transports;
-    this.answers = openAnswers({
-      loopName: loopName(links.index),
-      apps,
-      connections,
-      sessions: fallback.sessions,
-      authority: engine.authority,
-      counter: engine.counter,
-      api,
-      unread,
-      bodies,
-      channels: hub.channels,
-      slowConsumers,
-      memory,
-      live: live.openAsks(hub),
-      problems: hub.problems,
-      inspector: new Inspector({
-        connections,
-        sessions: hub.sessions,
-        libraries: clients.libraries,
-        clock: timers,
-        monotonic: monotonicTimers,
-      }),
-      cluster: cluster?.quotas,
-      bus: cluster?.bus,
-      serverName,
-      isFirst: links.index === 0,
-      engineFigures: () => engine.figures(),
-      usage,
-      meter,
-      loopDelay,
-      logLinesDropped: options.logLinesDropped,
+    const { loopDelay } = this;
+    this.answers = openAnswers(base, {
+      ...{ apps, usage, audience, quotas, core, transports, loopDelay },
     });
 
-    const fileChecks = openFileChecks(base, listeners);
+    const fileChecks = openFileChecks(base, transports.listeners);
     this.fileChecks = fileChecks;
     const stopChecks = startChecks({ ...transports, slowConsumers, unreadSockets });
     this.shutdown = new ClientShutdown({
