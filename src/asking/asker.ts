@@ -8,10 +8,10 @@ import type { AllAnswers } from './question.ts';
 import {
   type AnswerTo,
   type ClusterQuestion,
+  clusterRow,
   type LoopQuestion,
   type Merged,
   type QueryOf,
-  rowOf,
 } from './questions.ts';
 
 export interface AskerOptions {
@@ -88,7 +88,7 @@ export class ClusterAsker implements AskByName {
     query: QueryOf<One>,
   ): Promise<AnswerOfAll<Merged<One>>> {
     const { node, own } = this.options;
-    const { enough, whole } = rowOf(what);
+    const { enough, whole } = clusterRow(what);
     const asked = own.of(what, query);
     if (enough?.(await asked)) return this.merged(what, query, [{ node, answer: await asked }]);
     const [answer, others] = await Promise.all([asked, this.askOthers(what, query)]);
@@ -129,7 +129,7 @@ export class ClusterAsker implements AskByName {
     away: readonly string[] = [],
   ): AnswerOfAll<Merged<One>> {
     const { others, sharesStore, clock } = this.options;
-    const answer = rowOf(what).merge?.(answers, {
+    const answer = clusterRow(what).merge(answers, {
       query,
       nowMs: clock.now(),
       others: others?.list(),
@@ -145,7 +145,7 @@ export class ClusterAsker implements AskByName {
   ): Promise<AnswersOfOthers<unknown>> {
     const { others, clock } = this.options;
     if (others === undefined) return NOBODY;
-    const { shared } = rowOf(what);
+    const { shared } = clusterRow(what);
     if (shared === undefined) return await others.ask(what, query);
     const nowMs = clock.now();
     const common = shared.query(query, nowMs) as QueryOf<One>;

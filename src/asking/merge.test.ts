@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'bun:test';
-import type { GatewaysOfServer, PausedRoute } from './facts/gateways.ts';
+import type { PausedRoute } from '../push/delivering/ports.ts';
+import type { GatewaysOfServer } from './facts/gateways.ts';
 import { bySeries, type KeptFigures } from './facts/servers.ts';
 import type { EndpointOfServer } from './facts/tenants.ts';
 import {

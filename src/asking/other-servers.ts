@@ -4,7 +4,7 @@ import type { KnownServer } from './facts/servers.ts';
 import { OpenQuestions } from './open-questions.ts';
 import type { SentQuestion } from './own-answers.ts';
 import type { AnswerOf } from './question.ts';
-import { type AnswerTo, type ClusterQuestion, type QueryOf, rowOf } from './questions.ts';
+import { type AnswerTo, type ClusterQuestion, clusterRow, type QueryOf } from './questions.ts';
 import { Unanswered } from './unanswered.ts';
 
 export interface OtherServersOptions {
@@ -157,7 +157,7 @@ export class OtherServers implements Disposable {
     if (this.open.size >= ASKED_MAX) {
       throw new Unanswered('over-limit', 'Too many questions wait for other servers');
     }
-    const { number, over, sentTo } = this.open.begin(rowOf(what).serverMs ?? 0);
+    const { number, over, sentTo } = this.open.begin(clusterRow(what).serverMs);
     let isSent = false;
     const sent = this.send(to, { type: 'ask', number, question: { what, ...query } });
     void sent.then((receivers) => {

@@ -2,10 +2,10 @@ import type { MaybePromise } from '../channels/maybe-promise.ts';
 import {
   type AnswerTo,
   type ClusterQuestion,
+  clusterRow,
+  isOfCluster,
   type LoopQuestion,
   type QueryOf,
-  questions,
-  rowOf,
   type ServerAnswers,
 } from './questions.ts';
 
@@ -57,7 +57,7 @@ export class OwnAnswers {
     query: object,
     from: string | undefined,
   ): Promise<unknown> {
-    const { add } = rowOf(what);
+    const { add } = clusterRow(what);
     // The compiler cannot see that a query belongs to the question that it comes with.
     if (add !== undefined) return add(await this.loops.askAll(what as 'problems', query as never));
     const answers: Readonly<Record<string, AnswerAny>> = this.answers;
@@ -66,8 +66,3 @@ export class OwnAnswers {
 }
 
 type AnswerAny = (query: never, from: string | undefined) => MaybePromise<unknown>;
-
-/** Whether servers ask each other this. Loops are asked more, which is for their own server alone. */
-function isOfCluster(what: string): what is ClusterQuestion {
-  return Object.hasOwn(questions, what) && rowOf(what as ClusterQuestion).askedOf !== 'loop';
-}

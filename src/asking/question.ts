@@ -100,11 +100,12 @@ function row<Types>() {
   return <Row extends object>(given: Row) => given as Row & Types;
 }
 
-/** A row whose types are not known, as who asks uses it. */
-export interface AnyRow
-  extends Partial<OfAll<unknown, unknown, unknown>>,
-    Partial<LoopTimeout<unknown>>,
-    Wholeness<boolean> {
-  readonly askedOf: 'loop' | 'loops' | 'servers';
+/** The row of a question to loops, as who asks it sees it: without its types. */
+export type AnyLoopRow = LoopTimeout<unknown>;
+
+/** The row of a question to all servers. */
+export interface AnyClusterRow extends OfAll<unknown, unknown, unknown>, Wholeness<boolean> {
+  readonly serverMs: number;
+  /** Only of questions that loops answer. */
   add?(answers: readonly unknown[]): unknown;
 }

@@ -34,7 +34,7 @@ import {
   mergeProblems,
   mergeReports,
 } from './merge.ts';
-import { type AnswerOf, type AnyRow, asks } from './question.ts';
+import { type AnswerOf, type AnyClusterRow, type AnyLoopRow, asks } from './question.ts';
 
 type Nothing = Record<never, never>;
 
@@ -174,8 +174,17 @@ export const questions = {
 
 type Questions = typeof questions;
 
-export function rowOf(what: What): AnyRow {
+export function loopRow(what: LoopQuestion): AnyLoopRow {
   return questions[what];
+}
+
+export function clusterRow(what: ClusterQuestion): AnyClusterRow {
+  return questions[what];
+}
+
+/** Whether servers ask each other this. Loops are asked more, which is for their own server alone. */
+export function isOfCluster(what: string): what is ClusterQuestion {
+  return Object.hasOwn(questions, what) && questions[what as What].askedOf !== 'loop';
 }
 
 export type What = keyof Questions;

@@ -4,9 +4,9 @@ import { OtherServers } from './other-servers.ts';
 import { type AskLoops, OwnAnswers } from './own-answers.ts';
 import {
   type ClusterQuestion,
+  isOfCluster,
   type QueryOf,
   questions,
-  rowOf,
   type ServerAnswers,
 } from './questions.ts';
 
@@ -124,9 +124,7 @@ describe('servers of two releases', () => {
   });
 
   it('have a recording of each question', () => {
-    const asked = Object.keys(questions).filter(
-      (what) => rowOf(what as ClusterQuestion).askedOf !== 'loop',
-    );
+    const asked = Object.keys(questions).filter(isOfCluster);
     expect(asked.toSorted()).toEqual([...new Set(cases.map(({ what }) => what))].toSorted());
   });
 });

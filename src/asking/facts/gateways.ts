@@ -1,11 +1,5 @@
-import type { LastOutcomes, OpenCircuit } from '../../push/delivering/ports.ts';
+import type { LastOutcomes, PausedRoute } from '../../push/delivering/ports.ts';
 import type { Platform } from '../../push/model/device.ts';
-
-/** A gateway that this server has paused for one instance. */
-export type PausedRoute = Pick<
-  OpenCircuit,
-  'platform' | 'origin' | 'why' | 'reason' | 'words' | 'isUnproven' | 'sinceMs'
->;
 
 /** What one server knows of the gateways of an instance. */
 export interface GatewaysOfServer {

@@ -1,15 +1,5 @@
 import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
-
-/** What one app does now, on all servers. */
-export interface AppActivity {
-  readonly appId: string;
-  readonly connections: number;
-  /** Occupied channels. */
-  readonly channels: number;
-  /** Messages of today, UTC, including those that clients caused. */
-  readonly messages: number;
-  readonly clientMessages: number;
-}
+import type { AppActivity } from '../../channels/usage/app-activity.ts';
 
 /** What one server has of one app. */
 export interface ServerApp {

@@ -4,8 +4,8 @@ import {
   type AnswerTo,
   type LoopAsk,
   type LoopQuestion,
+  loopRow,
   type QueryOf,
-  rowOf,
 } from '../../asking/questions.ts';
 import { Unanswered } from '../../asking/unanswered.ts';
 import type { Timers } from '../../runtime/ports.ts';
@@ -80,7 +80,7 @@ export class RealtimeClient implements AskLoops {
     what: One,
     query: QueryOf<One>,
   ): Promise<readonly AnswerTo<One>[]> {
-    const timeoutMs = rowOf(what).loopMs?.(query) ?? 0;
+    const timeoutMs = loopRow(what).loopMs(query);
     const { number, over, sentTo } = this.open.begin(timeoutMs);
     // The compiler cannot see that a query belongs to the question that it comes with.
     const question = { what, ...query } as unknown as LoopAsk;

@@ -109,6 +109,12 @@ export interface PipelinePorts {
   readonly limits?: DeliveryLimits;
 }
 
+/** A gateway that this server has paused for one instance. */
+export type PausedRoute = Pick<
+  OpenCircuit,
+  'platform' | 'origin' | 'why' | 'reason' | 'words' | 'isUnproven' | 'sinceMs'
+>;
+
 /** A gateway's latest outcomes, for one instance. Times are the system's. */
 export interface LastOutcomes {
   /** `undefined`: never since the start. */

@@ -1,4 +1,4 @@
-import type { OpenCircuit } from '../delivering/ports.ts';
+import type { PausedRoute } from '../delivering/ports.ts';
 import type { DeviceStory } from '../model/delivery.ts';
 import type { DeviceId } from '../model/device.ts';
 import { DEVICE_PAUSED } from '../model/device-pause.ts';
@@ -15,11 +15,6 @@ export interface ExplainOptions {
   /** The paused routes of the instance. */
   readonly pauses: readonly PausedRoute[];
 }
-
-type PausedRoute = Pick<
-  OpenCircuit,
-  'platform' | 'origin' | 'why' | 'reason' | 'words' | 'sinceMs'
->;
 
 /** Waiting longer than this is unusual. */
 const LONG_MS = 60_000;

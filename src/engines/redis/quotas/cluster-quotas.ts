@@ -1,6 +1,7 @@
 import type { App } from '../../../channels/app.ts';
 import { EngineUnavailable } from '../../../channels/engine-failure.ts';
 import type { ConnectionQuota } from '../../../channels/ports.ts';
+import type { AppActivity } from '../../../channels/usage/app-activity.ts';
 import type { SharedUsage } from '../../../channels/usage/usage.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 import { every } from '../../../runtime/time/every.ts';
@@ -18,16 +19,6 @@ const APPS_MAX = 200;
 /** The pause between two statements of usage that is not urgent for other servers. */
 const SHARE_MS = 1000;
 
-/** What one app does now, on all servers. */
-export interface ClusterActivity {
-  readonly appId: string;
-  readonly connections: number;
-  readonly channels: number;
-  /** Today's messages. */
-  readonly messages: number;
-  readonly clientMessages: number;
-}
-
 /** What one server has, by app. */
 export interface ServerConnections {
   readonly name: string;
@@ -36,7 +27,7 @@ export interface ServerConnections {
 }
 
 export interface ClusterFigures {
-  readonly apps: readonly ClusterActivity[];
+  readonly apps: readonly AppActivity[];
   readonly servers: readonly ServerConnections[];
 }
 
