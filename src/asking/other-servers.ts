@@ -1,4 +1,5 @@
 import type { Log, Timers } from '../runtime/ports.ts';
+import { Poller } from '../runtime/time/poller.ts';
 import { CLUSTER_FORMAT } from './cluster-format.ts';
 import type { KnownServer } from './facts/servers.ts';
 import { OpenQuestions } from './open-questions.ts';
@@ -69,24 +70,23 @@ export class OtherServers implements Disposable {
   /** Open questions by their text. Callers with the same question share its answers. */
   private readonly running = new Map<string, Promise<AnswersOfOthers<unknown>>>();
   private answering = 0;
-  private cancelCheck: () => void = () => undefined;
-  private isClosed = false;
+  private readonly checking: Poller;
 
   constructor(options: OtherServersOptions) {
     this.options = options;
     this.open = new OpenQuestions(options.timers);
+    this.checking = new Poller(options.timers, () => this.check());
   }
 
   /** Asks the known servers every ten seconds whether they answer. */
   watch(): void {
-    if (this.isClosed) return;
-    this.cancelCheck = this.options.timers.after(CHECK_MS, () => void this.check());
+    this.checking.wakeLater(CHECK_MS);
   }
 
-  private async check(): Promise<void> {
+  private async check(): Promise<number> {
     // If too many questions are open, their answers say as much.
     if (this.known.size > 0) await this.ask('alive', {}).catch(() => undefined);
-    this.watch();
+    return CHECK_MS;
   }
 
   /** All known servers by name, without those that have stopped. */
@@ -245,8 +245,7 @@ export class OtherServers implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.isClosed = true;
-    this.cancelCheck();
+    void this.checking.stop();
   }
 }
 

@@ -1,3 +1,4 @@
+import { OldestFirst } from '../../runtime/oldest-first.ts';
 import type { Timers } from '../../runtime/ports.ts';
 
 interface Waiting {
@@ -13,7 +14,7 @@ export class Delayed<Key> {
   private readonly timers: Timers;
   private readonly delayMs: number;
   // All have the same delay, so this is also the order in which they are due.
-  private readonly waiting = new Map<Key, Waiting>();
+  private readonly waiting = new OldestFirst<Key, Waiting>();
   private cancelTimer: (() => void) | undefined;
 
   constructor(timers: Timers, delayMs: number) {
@@ -33,7 +34,6 @@ export class Delayed<Key> {
 
   /** Starts the delay of an action. Replaces a waiting action with the same key. */
   start(key: Key, run: () => void): void {
-    this.waiting.delete(key);
     this.waiting.set(key, { dueAtMs: this.timers.now() + this.delayMs, run });
     if (this.cancelTimer === undefined) this.arm();
   }
@@ -53,20 +53,25 @@ export class Delayed<Key> {
   }
 
   private arm(): void {
-    const [first] = this.waiting.values();
-    this.cancelTimer =
-      first === undefined
-        ? undefined
-        : this.timers.after(this.remainingMs(first), () => this.runDue());
+    const next = this.next();
+    this.cancelTimer = next && this.timers.after(this.remainingMs(next[1]), () => this.runDue());
   }
 
   private runDue(): void {
-    for (const [key, waiting] of this.waiting) {
+    for (let next = this.next(); next !== undefined; next = this.next()) {
+      const [key, waiting] = next;
       if (this.remainingMs(waiting) > 0) break;
       this.waiting.delete(key);
       waiting.run();
     }
     this.arm();
+  }
+
+  /** The action that is due first. */
+  private next(): readonly [key: Key, waiting: Waiting] | undefined {
+    const key = this.waiting.oldest();
+    const waiting = key === undefined ? undefined : this.waiting.get(key);
+    return key === undefined || waiting === undefined ? undefined : [key, waiting];
   }
 
   private remainingMs({ dueAtMs }: Waiting): number {

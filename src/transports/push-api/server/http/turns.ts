@@ -1,3 +1,5 @@
+import { OldestFirst } from '../../../../runtime/oldest-first.ts';
+
 /** Something that waits for its turn. */
 export interface Waiting {
   /** Called when its turn has come: `take` returns true once. */
@@ -10,7 +12,7 @@ const TURNS_AT_ONCE = 32;
 /** Gives a bounded number of turns in each turn of the event loop, one address after the other. */
 export class AddressTurns {
   /** By address; the address to be served next comes first. */
-  private readonly waiting = new Map<string, Set<Waiting>>();
+  private readonly waiting = new OldestFirst<string, Set<Waiting>>();
   private taken = 0;
   /** The request whose turn has come. */
   private next: Waiting | undefined;
@@ -50,9 +52,9 @@ export class AddressTurns {
   private giveTurns(): void {
     this.plan();
     for (; this.taken < TURNS_AT_ONCE; this.taken++) {
-      const [first] = this.waiting;
-      if (first === undefined) return;
-      const [address, ofAddress] = first;
+      const address = this.waiting.oldest();
+      const ofAddress = address === undefined ? undefined : this.waiting.get(address);
+      if (address === undefined || ofAddress === undefined) return;
       const [one] = ofAddress;
       // The address moves to the end of the queue.
       this.waiting.delete(address);
