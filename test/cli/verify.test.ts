@@ -12,6 +12,7 @@ import { fanfare, temporaryDirectory } from './run-fanfare.ts';
 const KEPT = 'kept-';
 const HISTORY = { history: [{ channels: `${KEPT}*`, seconds: 300, events: 1000 }] };
 const OF_APP = { clientEvents: true, subscriptionCounts: true, ...HISTORY };
+const WEBHOOKS = ['channel_occupied', 'channel_vacated', 'member_added', 'member_removed'];
 
 /** Every this many frames, a proxy breaks one. */
 const EVERY = 15;
@@ -89,16 +90,50 @@ function silentGap(): Tamper {
   };
 }
 
+/** Sends one event of `EVERY` in another channel that the client hears, if it is in the first one. */
+const astray = sometimes((frame) => [
+  frame.replace(/"channel":"(verify-\w{8})-a"/, '"channel":"$1-b"'),
+]);
+
 /** Tells nobody that members leave. */
 const ghosts = (): Tamper => (frame) => (frame.includes('member_removed') ? [] : [frame]);
 
+/** Counts one subscriber too many, and adds every member twice. */
+const miscounting = (): Tamper => (frame) => {
+  if (frame.includes('member_added')) return [frame, frame];
+  const { event, data, ...rest } = JSON.parse(frame);
+  if (event !== 'pusher_internal:subscription_count') return [frame];
+  const { subscription_count: count } = JSON.parse(data);
+  return [
+    JSON.stringify({ event, data: JSON.stringify({ subscription_count: count + 1 }), ...rest }),
+  ];
+};
+
 const sabotages = {
-  'loses events': [sometimes(() => []), 'arrives'],
-  'doubles events': [sometimes((frame) => [frame, frame]), 'once'],
-  'changes the order of events': [swapping, 'order'],
-  'leaves out missed events': [silentGap, 'resumes'],
-  'keeps members who have left': [ghosts, 'present'],
+  'loses events': [sometimes(() => []), ['arrives']],
+  'doubles events': [sometimes((frame) => [frame, frame]), ['once']],
+  'changes the order of events': [swapping, ['order', 'after']],
+  'sends events in another channel': [astray, ['known']],
+  'leaves out missed events': [silentGap, ['resumes']],
+  'keeps members who have left': [ghosts, ['present']],
+  'counts wrong, and adds members twice': [miscounting, ['counts', 'members']],
 } as const;
+
+/** Passes webhooks on to a port, but for those that it loses. It accepts all. */
+function relayTo(port: number, isLost: (body: string) => boolean) {
+  return Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const { headers } = request;
+      const body = await request.text();
+      const to = `http://127.0.0.1:${port}/`;
+      // Nobody listens before the run begins, and after its end.
+      if (!isLost(body)) await fetch(to, { method: 'POST', headers, body }).catch(() => undefined);
+      return new Response();
+    },
+  });
+}
 
 describe('fanfare verify', () => {
   const directory = temporaryDirectory();
@@ -110,7 +145,19 @@ describe('fanfare verify', () => {
 
   // All runs at the same time: a run lasts at least 10 s.
   beforeAll(async () => {
-    server = await startFanfare({ app: OF_APP });
+    const [rightPort, losingPort] = [await freePort(), await freePort()];
+    const relays = [
+      relayTo(rightPort, () => false),
+      relayTo(losingPort, (body) => body.includes('member_removed')),
+    ];
+    for (const relay of relays) {
+      servers.push({ [Symbol.asyncDispose]: () => relay.stop(true) });
+    }
+    const webhooks = relays.map(({ url }) => ({ url: url.href, events: WEBHOOKS }));
+    server = await startFanfare({
+      app: { ...OF_APP, webhooks },
+      config: { webhooks: { allowPrivateAddresses: true } },
+    });
     const killed = await startFanfare({ app: OF_APP, onlyOne: 'restart' });
     servers.push(server);
     const killOnce = async () => {
@@ -121,14 +168,17 @@ describe('fanfare verify', () => {
       await using proxy = await FrameProxy.start(server.port, sabotages[name][0]);
       results.set(name, await verify(proxy.port));
     };
-    const right = async () => {
-      results.set('right', await verify(server.port, '--history', history, '--report', page));
+    const listening = async (name: string, port: number, ...more: readonly string[]) => {
+      const args = ['--webhooks', String(port), '--seconds', '20', ...more];
+      results.set(name, await verify(server.port, ...args));
     };
+    const right = () => listening('right', rightPort, '--history', history, '--report', page);
+    const losing = () => listening('loses webhooks', losingPort, '--rate', '5');
     const broken = async () => {
       results.set('killed', await verify(killed.port, '--seconds', '15'));
     };
     const names = Object.keys(sabotages) as (keyof typeof sabotages)[];
-    await Promise.all([right(), broken(), killOnce(), ...names.map(sabotaged)]);
+    await Promise.all([right(), losing(), broken(), killOnce(), ...names.map(sabotaged)]);
   }, 60_000);
 
   afterAll(async () => {
@@ -150,6 +200,7 @@ describe('fanfare verify', () => {
     }
     expect(stdout).toMatch(/^held +present /m);
     expect(stdout).toMatch(/^held +counts /m);
+    expect(stdout).toMatch(/^held +webhooks /m);
     expect(stdout).toMatch(/^not tried pushes /m);
     expect(stderr).toContain('messages with their deliveries');
     expect(code).toBe(0);
@@ -179,16 +230,19 @@ describe('fanfare verify', () => {
     expect([code, stdout]).toEqual([0, stdout]);
   });
 
-  it.each(Object.entries(sabotages))('finds a server that %s', (name, [, rule]) => {
+  it.each([
+    ...Object.entries(sabotages).map(([name, [, rules]]) => [name, rules] as const),
+    ['loses webhooks', ['webhooks']] as const,
+  ])('finds a server that %s', (name, rules) => {
     const { code, stdout } = of(name);
-    expect(stdout).toMatch(new RegExp(`^broken +${rule} `, 'm'));
+    for (const rule of rules) expect(stdout).toMatch(new RegExp(`^broken +${rule} `, 'm'));
     expect(code).toBe(1);
   });
 
   it('ends with 1 for a recording with one event lost', async () => {
     const lines = readFileSync(history, 'utf8').split('\n');
     // Nothing is cut then, so that everything has to arrive.
-    const at = lines.findIndex((line) => /^\{"op":"event","t":[5-7]\d\d\d\b/.test(line));
+    const at = lines.findIndex((line) => /^\{"op":"event","t":1[0-4]\d\d\d\b/.test(line));
     using files = temporaryDirectory({ 'lost.jsonl': lines.toSpliced(at, 1).join('\n') });
     const { exitCode, stdout } = await fanfare(files.path, ['verify', '--check', 'lost.jsonl']);
     expect(stdout).toMatch(/^broken +(?:arrives|resumes) +client \d+ received event \d+ /m);
