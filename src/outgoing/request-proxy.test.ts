@@ -212,7 +212,8 @@ describe('a request to a certificate authority', () => {
   it('goes through the proxy by its name, and beside it to this machine', async () => {
     const port = serve(a);
     const server = await start(port);
-    const init = { signal: AbortSignal.timeout(5_000), tls: { ca: a.cert } };
+    const { signal } = new AbortController();
+    const init = { signal, timeoutMs: 5_000, tls: { ca: a.cert } };
     const get = (proxyPort: number, url: string) =>
       fetchByName(proxyAt(proxyPort), new URL(url), init);
     expect(await (await get(server.port, 'https://a.example.test/')).text()).toBe('a.example.test');
@@ -224,5 +225,20 @@ describe('a request to a certificate authority', () => {
       code: 'ERR_TLS_CERT_ALTNAME_INVALID',
     });
     expect(server.targets()).toHaveLength(1);
+  });
+
+  it('names the proxy that hangs, and not one that answers for a server that hangs', async () => {
+    const init = { signal: new AbortController().signal, timeoutMs: 400 };
+    const get = ({ port }: { readonly port: number }) =>
+      fetchByName(proxyAt(port), new URL('https://a.example.test/'), init);
+    const hanging = await start(0, () => true);
+    await expect(get(hanging)).rejects.toMatchObject({
+      code: `proxy 127.0.0.1:${hanging.port}: timeout`,
+    });
+    const answering = await start(0, ({ method }, socket) => {
+      if (method === 'CONNECT') socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      return true;
+    });
+    await expect(get(answering)).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 });

@@ -23,6 +23,8 @@ export interface SendInit {
   readonly body?: string;
   readonly redirect: 'manual';
   readonly signal: AbortSignal;
+  /** For the request and its whole answer. */
+  readonly timeoutMs: number;
 }
 
 export interface AcmeLinkOptions {
@@ -141,7 +143,8 @@ export class AcmeLink {
         // RFC 8555, 6.1, requires a User-Agent.
         headers: { 'user-agent': 'fanfare', ...init.headers },
         redirect: 'manual',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
+        signal,
+        timeoutMs: REQUEST_MS,
       });
       text = await readText(response);
     } catch (error) {

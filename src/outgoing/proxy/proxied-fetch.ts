@@ -1,8 +1,10 @@
 import { errorCode, errorWord, messageOf } from '../../runtime/error-code.ts';
 import { hostAndPort } from '../../runtime/proxy/proxy-address.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { isNotConnected } from '../not-connected.ts';
 import type { ForwardProxy } from './forward-proxy.ts';
 import { ProxyFault, proxyRefused, proxyUnreachable } from './proxy-fault.ts';
+import { watchProxy } from './proxy-watch.ts';
 
 type Init = Omit<BunFetchRequestInit, 'proxy'> & { readonly signal: AbortSignal };
 
@@ -33,14 +35,26 @@ export async function fetchThrough(
   throw fault;
 }
 
-/** Fetches from a host that the operator chose. The proxy gets its name, unless the host is reached without it. */
+/**
+ * Fetches from a host that the operator chose. The proxy gets its name, unless the host is reached without it. `timeoutMs` counts
+ * for the body too. Throws `ProxyFault` also if the proxy lets the time pass.
+ */
 export async function fetchByName(
   proxy: ForwardProxy | undefined,
   url: URL,
-  init: Init,
+  { timeoutMs, ...init }: Init & { readonly timeoutMs: number },
 ): Promise<Response> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  return await fetchThrough(proxy?.serves(host) === true ? proxy : undefined, url, init);
+  const through = proxy?.serves(host) === true ? proxy : undefined;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.any([init.signal, timeout]);
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+  using watch = through && watchProxy({ proxy: through, host, port, timeoutMs }, monotonicTimers);
+  try {
+    return await fetchThrough(through, url, { ...init, signal });
+  } catch (error) {
+    throw (timeout.aborted ? watch?.fault() : undefined) ?? error;
+  }
 }
 
 async function fetchOver(
