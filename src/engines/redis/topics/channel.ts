@@ -1,7 +1,6 @@
-import type { App } from '../../../channels/app.ts';
 import { broadcast } from '../../../channels/broadcast.ts';
 import type { ChannelName } from '../../../channels/channel-name.ts';
-import { type Topic, topicOf } from '../../../channels/event.ts';
+import { topicOf } from '../../../channels/event.ts';
 import type { EventId } from '../../../channels/history/event-id.ts';
 import type { LostEvents } from '../../../channels/lost-events.ts';
 import type { CachedEvent, Entered, Entry, Exit, Member } from '../../../channels/ports.ts';
@@ -10,12 +9,12 @@ import { subscriptionCount } from '../../../channels/wire.ts';
 import { countForgotten } from '../history/count-forgotten.ts';
 import { historyToRead, readFound } from '../history/found-history.ts';
 import { type Reply, textsOf } from '../link/reply.ts';
-import type { LoopParts } from '../loop.ts';
-import type { Partition, RestateReason, Stated } from '../partition.ts';
+import type { RestateReason } from '../partition.ts';
 import { ROSTER } from '../scripts/queries.ts';
 import { STATE } from '../scripts/statements.ts';
 import { Roster } from './roster.ts';
 import { type Gap, Sequence } from './sequence.ts';
+import { StatedTopic, type StatedTopicOptions } from './stated-topic.ts';
 import {
   type ChannelMessage,
   type NumberedText,
@@ -59,48 +58,31 @@ const TRANSITIONS: Readonly<Record<string, TapKind>> = {
 const MEMBERS_MAX = 50;
 
 /** A channel with connections of this loop: what the loop holds, and what its clients were sent. */
-export class RedisChannel implements Stated {
-  readonly topic: Topic;
-  readonly stream: string;
-  readonly partition: Partition;
+export class RedisChannel extends StatedTopic {
   /** Subscriptions of this loop, including those that are joining. */
   held = 0;
   /** Whether messages of the open gap may have been lost in transit. */
   private wasCut = false;
   /** Whether a connection of this loop can resume. */
   mayResume = false;
-  private readonly app: App;
   private readonly channel: ChannelName;
-  private readonly loop: LoopParts;
   private readonly users = new Map<string, LocalUser>();
   /** Users whose last statement may not have arrived. */
   private readonly unsureUsers = new Set<string>();
   private sequence = this.newSequence();
   /** The members that this loop's clients know of; only for presence channels with subscribers. */
   private roster: Roster | undefined;
-  /** Statements in flight. */
-  private inFlight = 0;
   private isReading = false;
   private mustRead = false;
 
-  constructor(options: {
-    readonly app: App;
-    readonly channel: ChannelName;
-    readonly partition: Partition;
-    readonly loop: LoopParts;
-  }) {
-    this.app = options.app;
-    this.channel = options.channel;
-    this.partition = options.partition;
-    this.loop = options.loop;
-    this.topic = topicOf(this.app, this.channel);
-    this.stream = this.partition.streamOf(this.topic);
+  constructor(channel: ChannelName, options: StatedTopicOptions) {
+    super(topicOf(options.app, channel), options);
+    this.channel = channel;
   }
 
   /** Whether nothing is held, and the authority knows that. */
   get isIdle(): boolean {
-    if (this.held > 0 || this.inFlight > 0) return false;
-    return this.unsureUsers.size === 0 && !this.partition.unsure.has(this);
+    return this.held === 0 && this.unsureUsers.size === 0 && this.isStated;
   }
 
   receive(numbered: NumberedText): void {
@@ -184,27 +166,10 @@ export class RedisChannel implements Stated {
       this.unsureUsers.add(userId);
     }
     if (held === 0) this.forget();
-    if (!this.partition.isReady) {
-      this.partition.unsure.add(this);
-      return;
-    }
-    await this.restate('unsure').catch(() => undefined);
+    await this.stateSoon(() => this.stateAgain('unsure'));
   }
 
-  async restate(reason: RestateReason): Promise<void> {
-    // The channel is not idle before Redis has confirmed the statement.
-    this.inFlight++;
-    try {
-      await this.stateAgain(reason);
-    } catch (error) {
-      this.partition.unsure.add(this);
-      throw error;
-    } finally {
-      this.inFlight--;
-    }
-  }
-
-  private async stateAgain(reason: RestateReason): Promise<void> {
+  protected async stateAgain(reason: RestateReason): Promise<void> {
     if (reason === 'unsure') {
       await this.stateUnsure();
       if (this.mustRead) await this.read();

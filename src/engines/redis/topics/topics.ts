@@ -43,7 +43,7 @@ export class Topics {
     const stream = partition.streamOf(topicOf(app, channel));
     const known = this.channels.get(stream);
     if (known !== undefined) return known;
-    const one = new RedisChannel({ app, channel, partition, loop: this.loop });
+    const one = new RedisChannel(channel, { app, partition, loop: this.loop });
     this.channels.set(stream, one);
     partition.topics.add(one);
     return one;
@@ -53,7 +53,7 @@ export class Topics {
     const stream = partition.streamOf(watchTopic(app, userId));
     const known = this.users.get(stream);
     if (known !== undefined) return known;
-    const one = new RedisUser({ app, userId, partition, loop: this.loop });
+    const one = new RedisUser(userId, { app, partition, loop: this.loop });
     this.users.set(stream, one);
     partition.topics.add(one);
     return one;

@@ -1,13 +1,12 @@
-import type { App } from '../../../channels/app.ts';
 import { broadcast } from '../../../channels/broadcast.ts';
 import { watchChannel, watchTopic } from '../../../channels/users/watchlist-events.ts';
 import { watchlistEvents } from '../../../channels/wire.ts';
 import { Unreadable } from '../../../runtime/unreadable.ts';
 import { type Reply, textsOf } from '../link/reply.ts';
-import type { LoopParts } from '../loop.ts';
-import type { Partition, RestateReason, Stated } from '../partition.ts';
+import type { RestateReason } from '../partition.ts';
 import { USERS } from '../scripts/queries.ts';
 import { SIGN } from '../scripts/statements.ts';
+import { StatedTopic, type StatedTopicOptions } from './stated-topic.ts';
 import type { NumberedText } from './stream-message.ts';
 
 /**
@@ -16,37 +15,21 @@ import type { NumberedText } from './stream-message.ts';
  * Each message about a user says whether the user is online, so only the last one counts, and a gap in the numbers is
  * harmless.
  */
-export class RedisUser implements Stated {
-  readonly topic: string;
-  readonly stream: string;
-  readonly partition: Partition;
+export class RedisUser extends StatedTopic {
   readonly userId: string;
   /** Connections of this loop that watch the user. */
   watchers = 0;
   /** Only known while the user is watched. */
   isOnline = false;
-  private readonly app: App;
-  private readonly loop: LoopParts;
   private isSignedIn = false;
   private signingIn = 0;
-  /** Statements that are not settled. */
-  private inFlight = 0;
   /** The number of the change that `isOnline` follows from; `undefined` if it is not known. */
   private known: number | undefined;
   private terminatedAt = 0;
 
-  constructor(options: {
-    readonly app: App;
-    readonly userId: string;
-    readonly partition: Partition;
-    readonly loop: LoopParts;
-  }) {
-    this.app = options.app;
-    this.userId = options.userId;
-    this.partition = options.partition;
-    this.loop = options.loop;
-    this.topic = watchTopic(this.app, this.userId);
-    this.stream = this.partition.streamOf(this.topic);
+  constructor(userId: string, options: StatedTopicOptions) {
+    super(watchTopic(options.app, userId), options);
+    this.userId = userId;
   }
 
   /** Whether this loop needs the user's messages. */
@@ -56,7 +39,7 @@ export class RedisUser implements Stated {
 
   /** Whether nothing is held, and the authority knows that. */
   get isIdle(): boolean {
-    return !this.isFollowed && this.inFlight === 0 && !this.partition.unsure.has(this);
+    return !this.isFollowed && this.isStated;
   }
 
   /** Whether `isOnline` is reliable. */
@@ -100,31 +83,10 @@ export class RedisUser implements Stated {
   /** States that the last connection has closed. Never fails: if stating is impossible now, it happens later. */
   async signOut(): Promise<void> {
     this.isSignedIn = false;
-    if (!this.partition.isReady) {
-      this.partition.unsure.add(this);
-      return;
-    }
-    await this.keepUntil(() => this.state()).catch(() => undefined);
+    await this.stateSoon(() => this.state());
   }
 
-  async restate(reason: RestateReason): Promise<void> {
-    await this.keepUntil(() => this.stateAgain(reason));
-  }
-
-  /** Runs a statement. The user is not idle before it is known whether the statement has arrived. */
-  private async keepUntil(state: () => Promise<void>): Promise<void> {
-    this.inFlight++;
-    try {
-      await state();
-    } catch (error) {
-      this.partition.unsure.add(this);
-      throw error;
-    } finally {
-      this.inFlight--;
-    }
-  }
-
-  private async stateAgain(reason: RestateReason): Promise<void> {
+  protected async stateAgain(reason: RestateReason): Promise<void> {
     // The numbers may start anew.
     if (reason === 'lost') this.terminatedAt = 0;
     if (reason === 'lost' && this.known !== undefined) this.known = 0;
