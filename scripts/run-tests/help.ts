@@ -1,8 +1,11 @@
 import { ON_REQUEST, UNIT } from './plan.ts';
 
+/** Its scenes are no test files, but a program of their own. */
+const FAULTS = { faults: 'npm run test:faults [-- --kills N] [--only TEXT]' };
+
 /** What `npm test -- --help` prints. */
 export function help(): string {
-  const onRequest = Object.entries(ON_REQUEST).map(([folder, command]) =>
+  const onRequest = Object.entries({ ...ON_REQUEST, ...FAULTS }).map(([folder, command]) =>
     row(`test/${folder}`, command),
   );
   return `Usage: npm test [-- [OPTION...] [PATH...]]

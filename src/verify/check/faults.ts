@@ -17,6 +17,8 @@ export const excuses: readonly Excuse[] = [
   { rule: 'arrives', faults: ['redis-lost'], beforeMs: 1000, afterMs: 5000 },
   // Webhooks that were not yet written.
   { rule: 'webhooks', faults: ['kill', 'power'], beforeMs: 600, afterMs: 1000 },
+  // Departures wait in Redis for 3 s before they are reported, and are then written like all webhooks.
+  { rule: 'webhooks', faults: ['redis-lost'], beforeMs: 3600, afterMs: 5000 },
 ];
 
 /** After the end of a fault, nothing is late for this time. Milliseconds. */
@@ -35,6 +37,16 @@ const SETTLING_MS: Readonly<Record<FaultKind, number>> = {
   clock: LATE_MS,
   gateway: LATE_MS,
 };
+
+/** While these last, and for as long afterwards as lists may be wrong, clients may come and go without being noticed. */
+const HIDING: readonly FaultKind[] = [
+  'kill',
+  'power',
+  'pause',
+  'cut-off',
+  'redis-away',
+  'redis-lost',
+];
 
 /** How long after the end of a fault webhooks may be missing. Milliseconds. */
 const WEBHOOKS_MS = 30_000;
@@ -61,6 +73,17 @@ export class Faults {
       if (fault !== undefined) return describe(fault);
     }
     return undefined;
+  }
+
+  /**
+   * Whether nobody may have noticed an absence: it was short but for the time of a fault. A departure that was to be reported only
+   * `reportedMs` later may have been forgotten by the fault.
+   */
+  mayHide(gone: number, back: number, reportedMs: number): boolean {
+    return this.during(gone - reportedMs, back, HIDING).some(({ what, from, until }) => {
+      const meanwhile = Math.max(0, Math.min(until, back) - Math.max(from, gone));
+      return back - gone - meanwhile <= SETTLING_MS[what];
+    });
   }
 
   /** Whether a fault of one of these kinds lasts at some moment between two times. */

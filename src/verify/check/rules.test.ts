@@ -336,6 +336,44 @@ describe('webhooks', () => {
     expect(away(16_000, 'kill')).not.toEqual([]);
   });
 
+  it('need not report an absence that is short but for a pause, or for silence of Redis', () => {
+    const away = (ms: number, what: string) => {
+      const told = occupied().after(4000).close(1).fault(what, { until: 34_000 });
+      return told.after(ms).open(1, 2).enter(1, 'news', { n: 2 }).after(60_000).say('calm').wrong;
+    };
+    expect([away(38_000, 'pause'), away(33_000, 'redis-away')]).toEqual([[], []]);
+    expect([away(41_000, 'pause'), away(36_000, 'redis-away')]).toEqual([
+      ['webhooks'],
+      ['webhooks'],
+    ]);
+  });
+
+  it('may report a user or a channel again whose server was killed, however late the first report came', () => {
+    const twice = (fault: string) => {
+      const at = (time: number, request: string) => ({
+        ch: 'news',
+        name: 'channel_occupied',
+        time,
+        request,
+      });
+      const told = story(1).say('webhook', {
+        ch: 'other',
+        name: 'channel_occupied',
+        time: 1000,
+        request: 'r1',
+      });
+      told.after(1000).fault(fault).after(10_000).say('webhook', at(1100, 'r2'));
+      return told.after(100).say('webhook', at(12_000, 'r3')).wrong;
+    };
+    expect([twice('kill'), twice('pause')]).toEqual([['webhooks?'], ['webhooks']]);
+  });
+
+  it('may lack departures of the last 3 s before Redis has lost its data', () => {
+    const lost = (ms: number) =>
+      occupied().close(1).after(ms).fault('redis-lost').after(40_000).say('calm').wrong;
+    expect([lost(3500), lost(3700)]).toEqual([['webhooks?'], ['webhooks']]);
+  });
+
   it('may lack the last 600 ms before a kill, and no more', () => {
     const lost = (ms: number) =>
       occupied().close(1).after(ms).fault('kill').after(30_000).say('calm').wrong;
@@ -376,7 +414,7 @@ describe('pushes and live', () => {
 describe('the table of excuses', () => {
   it('names each rule and fault that excuses it, and nothing else', () => {
     const rows = excuses.map(({ rule, faults }) => `${rule}: ${faults.join(', ')}`);
-    expect(rows).toEqual(['arrives: redis-lost', 'webhooks: kill, power']);
+    expect(rows).toEqual(['arrives: redis-lost', 'webhooks: kill, power', 'webhooks: redis-lost']);
   });
 });
 

@@ -16,19 +16,12 @@ type Pair = (typeof pairs)[number];
 /** How long nothing must have changed before the last webhook must be true. Milliseconds. */
 const CALM_MS = 10_000;
 
-/** When a server dies, the others notice after this time that its users are gone. Milliseconds. */
-const NOTICED_MS = 15_000;
-
-/** After these, users may be back before anybody has noticed that they were gone. */
-const UNNOTICED = ['kill', 'power', 'pause', 'cut-off'] as const;
-
 /** Joins stays with an absence between them that no server may have noticed. */
 function withoutUnnoticed(stays: readonly Stay[], { faults }: Recording): readonly Stay[] {
   const joined: Stay[] = [];
   for (const stay of stays) {
     const before = joined.at(-1);
-    const isShort = before !== undefined && stay.from - before.until <= NOTICED_MS;
-    if (isShort && faults.any(UNNOTICED, before.until - REPORTED_MS, stay.from)) {
+    if (before !== undefined && faults.mayHide(before.until, stay.from, REPORTED_MS)) {
       before.until = stay.until;
     } else joined.push({ ...stay });
   }
@@ -44,6 +37,8 @@ export function webhooks({ recording, findings }: Evidence): Rule {
   let isRepeated = false;
   /** The last moment when all webhooks must have come. */
   let calmAt = -1;
+  /** From the clock of the servers to that of the history: no webhook comes before it was made. */
+  let clockMs = Number.POSITIVE_INFINITY;
 
   const usersOf = ({ begin }: Pair, channel: string) => {
     const key = `${begin} ${channel}`;
@@ -73,7 +68,9 @@ export function webhooks({ recording, findings }: Evidence): Rule {
           before === undefined
             ? `at ${seconds(t)} first`
             : `twice, ${seconds(before.t)} and ${seconds(t)}`;
-        report(channel, t, `${name} of ${about} came ${times}`, [before?.t ?? t, t]);
+        // The first may have come long after it was made, such as from a server that was killed in between.
+        const from = before === undefined ? t : Math.min(before.t, before.time + clockMs);
+        report(channel, t, `${name} of ${about} came ${times}`, [from, t]);
       }
       before = event;
     }
@@ -125,6 +122,7 @@ export function webhooks({ recording, findings }: Evidence): Rule {
         if (isCalm && recording.faults.haveWebhooksSettled(t)) calmAt = t;
       },
       webhook(line) {
+        clockMs = Math.min(clockMs, line.t - line.time);
         const request = `${line.request} ${line.t}`;
         if (request !== current) {
           current = request;

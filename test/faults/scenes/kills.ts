@@ -1,0 +1,40 @@
+import { oneServer, twoServers } from '../installation.ts';
+import type { Scene, Trial } from '../trial.ts';
+
+/** After as many kills, everything has to come to rest. */
+const AT_A_TIME = 5;
+/** How long a server runs before it is killed, and how long it is gone. Milliseconds. */
+const RUNS_MIN_MS = 200;
+const RUNS_MAX_MS = 5000;
+const GONE_MAX_MS = 2500;
+
+/** Kills servers, one at a time, and starts each again. */
+function killing(times: number): Scene['act'] {
+  return async (trial: Trial) => {
+    const { installation, random } = trial;
+    for (let done = 1; done <= times; done++) {
+      await trial.pass(random.between(RUNS_MIN_MS, RUNS_MAX_MS));
+      const at = random.between(0, installation.ports.length - 1);
+      trial.fault('kill', { at });
+      await installation.kill(at);
+      trial.did('kill -9');
+      await trial.pass(random.between(0, GONE_MAX_MS));
+      await installation.start(at);
+      if (done % AT_A_TIME === 0 || done === times) await trial.settles();
+    }
+  };
+}
+
+export function kills(times: number): readonly Scene[] {
+  const act = killing(times);
+  return [
+    { name: 'kills: one server', needs: [], start: (port) => oneServer(port, 1), act },
+    { name: 'kills: two servers over Redis', needs: ['redis-server'], start: twoServers, act },
+    {
+      name: 'kills: one server with two threads',
+      needs: [],
+      start: (port) => oneServer(port, 2),
+      act,
+    },
+  ];
+}

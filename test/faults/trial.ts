@@ -1,0 +1,187 @@
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { parseTarget } from '../../src/doctor/target.ts';
+import { monotonicTimers } from '../../src/runtime/system-timers.ts';
+import { ruleNames, type Verdict } from '../../src/verify/check/verdict.ts';
+import { Crowd } from '../../src/verify/crowd/crowd.ts';
+import { channelsOf, DEFAULT_PREFIXES, type Plan } from '../../src/verify/crowd/plan.ts';
+import { WebhookListener } from '../../src/verify/crowd/webhook-listener.ts';
+import type { FaultKind } from '../../src/verify/history/line.ts';
+import { Random } from '../../testing/random.ts';
+import { APP } from '../../testing/servers/fanfare.ts';
+import { freePort } from '../../testing/servers/free-port.ts';
+import { FaultRecorder } from './fault-recorder.ts';
+import { type Installation, KEPT } from './installation.ts';
+
+/** Something that breaks while clients are watched. */
+export interface Scene {
+  readonly name: string;
+  /** The programs that it starts. */
+  readonly needs: readonly string[];
+  readonly start: (webhooksPort: number) => Promise<Installation>;
+  readonly act: (trial: Trial) => Promise<void>;
+}
+
+/** What came of a scene. */
+export interface Outcome {
+  readonly verdict: Verdict;
+  /** What the scene has done, for example `20 kills`. */
+  readonly done: string;
+  /** Why it is not held, beside broken promises. */
+  readonly problems: readonly string[];
+}
+
+/** Longer than a scene: it ends itself. In whole periods of the crowd. Seconds. */
+const SECONDS_MAX = 86_400;
+/** After this time without a fault, every promise must hold again, webhooks as the last. Milliseconds. */
+const SETTLED_MS = 31_000;
+/** How long it may take until everything was compared after that. Milliseconds. */
+const CALM_MAX_MS = 90_000;
+/** So that the answers to the last questions come. Milliseconds. */
+const LAST_MS = 1500;
+const CONNECTING_MS = 2000;
+const LOOK_MS = 50;
+
+/** The rules that a scene of Channels must have tried. */
+const TRIED = ruleNames.filter((name) => name !== 'pushes' && name !== 'live');
+
+/** What a scene does its faults with. */
+export class Trial {
+  readonly installation: Installation;
+  readonly random: Random;
+  private readonly recorder: FaultRecorder;
+  private readonly stop: AbortSignal;
+  private readonly done = new Map<string, number>();
+  private lastFaultEndsAt = 0;
+
+  constructor(
+    installation: Installation,
+    random: Random,
+    { recorder, stop }: { readonly recorder: FaultRecorder; readonly stop: AbortSignal },
+  ) {
+    this.installation = installation;
+    this.random = random;
+    this.recorder = recorder;
+    this.stop = stop;
+  }
+
+  /** What was done so far, in words. */
+  get summary(): string {
+    return [...this.done].map(([what, times]) => `${times} × ${what}`).join(', ');
+  }
+
+  /** Notes a fault that begins now, of server `at` if it is of one. */
+  fault(what: FaultKind, { at, ms }: { readonly at?: number; readonly ms?: number } = {}): void {
+    const { now } = this.recorder;
+    this.recorder.add('fault', {
+      what,
+      ...(at === undefined ? {} : { on: `server ${at + 1}` }),
+      ...(ms === undefined ? {} : { until: now + ms }),
+    });
+    this.lastFaultEndsAt = now + (ms ?? 0);
+  }
+
+  /** Counts something that was done. */
+  did(what: string): void {
+    this.done.set(what, (this.done.get(what) ?? 0) + 1);
+  }
+
+  /** Lets time pass. Throws if the scene is ended from outside. */
+  async pass(ms: number): Promise<void> {
+    await Bun.sleep(ms);
+    this.stop.throwIfAborted();
+  }
+
+  /** Waits until everything was compared that must be right some time after the last fault. */
+  async settles(): Promise<void> {
+    const from = Math.max(this.lastFaultEndsAt + SETTLED_MS, this.recorder.now);
+    while (this.recorder.calmAt < from) {
+      if (this.recorder.now > from + CALM_MAX_MS) {
+        throw new Error(
+          `not all clients were subscribed within ${(SETTLED_MS + CALM_MAX_MS) / 1000} s of the last fault`,
+        );
+      }
+      await this.pass(LOOK_MS);
+    }
+  }
+}
+
+export interface RunOptions {
+  readonly seed: number;
+  /** Where the history is written. */
+  readonly file: string;
+  readonly stop: AbortSignal;
+}
+
+/** Runs a scene under a crowd, and judges it. Removes the history unless something is wrong. */
+export async function runScene(scene: Scene, { seed, file, stop }: RunOptions): Promise<Outcome> {
+  await using parts = new AsyncDisposableStack();
+  const webhooksPort = await freePort();
+  const installation = parts.use(await scene.start(webhooksPort));
+  const letters = seed.toString(36).padStart(8, '0').slice(-8);
+  const channels = channelsOf(letters, { ...DEFAULT_PREFIXES, kept: KEPT });
+  const { kept = KEPT } = channels;
+  const plan: Plan = {
+    run: `verify-${letters}`,
+    seconds: SECONDS_MAX,
+    clients: 12,
+    rate: 10,
+    cuts: 40,
+    channels,
+    listensForWebhooks: true,
+  };
+  const descriptor = openSync(file, 'wx', 0o600);
+  parts.defer(() => closeSync(descriptor));
+  const recorder = new FaultRecorder(
+    {
+      history: 1,
+      by: 'test/faults',
+      app: APP.id,
+      T: 5000,
+      rules: { kept: [kept], replay: [] },
+      webhooks: true,
+    },
+    monotonicTimers,
+    (line) => writeSync(descriptor, `${line}\n`),
+  );
+  const isOwn = (channel: string) => Object.values(channels).includes(channel);
+  const { secret } = APP;
+  parts.use(await WebhookListener.start({ port: webhooksPort, secret, recorder, isOwn }));
+  const end = new AbortController();
+  const destinations = installation.ports.map(destinationOf);
+  const crowd = new Crowd({
+    plan,
+    clientsTo: destinations,
+    apiTo: destinations,
+    credentials: { appId: APP.id, key: APP.key, secret },
+    timeoutMs: 5000,
+    recorder,
+    timers: monotonicTimers,
+    stop: end.signal,
+  });
+  const trial = new Trial(installation, new Random(seed), { recorder, stop });
+  const problems: string[] = [];
+  const running = crowd.run();
+  try {
+    // Everybody is there before something breaks.
+    await trial.pass(CONNECTING_MS);
+    await scene.act(trial);
+    await trial.pass(LAST_MS);
+  } catch (error) {
+    problems.push(error instanceof Error ? error.message : String(error));
+  }
+  end.abort();
+  const { refused } = await running;
+  if (refused !== undefined) problems.push(refused);
+  const verdict = recorder.verdict();
+  const untried = TRIED.filter((name) => verdict.rules[name].state === 'not-tried');
+  if (untried.length > 0) problems.push(`not tried: ${untried.join(', ')}`);
+  const isBroken = ruleNames.some((name) => verdict.rules[name].state === 'broken');
+  if (problems.length === 0 && !isBroken) rmSync(file);
+  return { verdict, done: trial.summary, problems };
+}
+
+function destinationOf(port: number) {
+  const parsed = parseTarget(`http://127.0.0.1:${port}`, undefined);
+  if (!parsed.ok) throw new Error(parsed.detail);
+  return { endpoint: parsed.target.websocket, address: '127.0.0.1', ca: undefined };
+}
