@@ -6,6 +6,12 @@ import { Roster } from './roster.ts';
 /** A stay or an absence that is longer is reported by webhooks. Milliseconds. */
 export const REPORTED_MS = 3000;
 
+interface Delivery {
+  readonly line: Line | undefined;
+  readonly view: View | undefined;
+  readonly item: Item | undefined;
+}
+
 /** Reads the name of a channel as a rule. */
 function matches(rules: readonly string[], name: string): boolean {
   return rules.some((rule) =>
@@ -23,6 +29,7 @@ export class Recording {
   private readonly sent = new Map<string, Sending>();
   /** By idempotency key and channel. */
   private readonly keyed = new Map<string, Item>();
+  private delivery: Delivery = { line: undefined, view: undefined, item: undefined };
   private readonly sockets = new Map<string, Connection>();
   readonly items: Item[] = [];
   triggers = 0;
@@ -68,6 +75,15 @@ export class Recording {
   viewOf({ c, n, ch }: { readonly c: number; readonly n: number; readonly ch: string }) {
     const view = this.clients.get(c)?.views.get(ch);
     return view?.connection.n === n ? view : undefined;
+  }
+
+  /** The subscription and the event of a delivery. Several rules ask for the same line, one after the other. */
+  deliveryOf(line: LineOf<'event'>): Delivery {
+    if (this.delivery.line !== line) {
+      const [view, item] = [this.viewOf(line), this.itemOf(line.e, line.ch)];
+      this.delivery = { line, view, item };
+    }
+    return this.delivery;
   }
 
   /** An event in a channel, if it was sent there. */
@@ -284,8 +300,7 @@ export class Recording {
 
   private deliver(line: LineOf<'event'>): void {
     this.deliveries++;
-    const view = this.viewOf(line);
-    const item = this.itemOf(line.e, line.ch);
+    const { view, item } = this.deliveryOf(line);
     if (item === undefined) return;
     if (item.seenLine > this.line) {
       item.seenAt = line.t;
@@ -375,16 +390,22 @@ export class Recording {
     return item;
   }
 
-  private answer({ e, status, ids, t }: LineOf<'answer'>): void {
+  private answer({ e, status, ids }: LineOf<'answer'>): void {
     const named = this.sent.get(e);
     if (named === undefined) return;
-    for (const sending of new Set([named, ...named.items.map((item) => item.sending)])) {
-      if (status >= 400 && status < 500) sending.refusals++;
-      if (status === 200 && sending.acceptedLine > this.line) {
-        sending.acceptedAt = t;
-        sending.acceptedLine = this.line;
-      }
+    this.answered(named, status);
+    // The events of a key that was used before belong to another one.
+    const others = named.items.filter(({ sending }) => sending !== named);
+    for (const sending of new Set(others.map((item) => item.sending))) {
+      this.answered(sending, status);
     }
     if (ids !== undefined) for (const item of named.items) item.id ??= ids[item.channel.name];
+  }
+
+  private answered(sending: Sending, status: number): void {
+    if (status >= 400 && status < 500) sending.refusals++;
+    if (status !== 200 || sending.acceptedLine <= this.line) return;
+    sending.acceptedAt = this.t;
+    sending.acceptedLine = this.line;
   }
 }

@@ -4,6 +4,8 @@ import { NoHistory, readHeader, readLine } from './read-line.ts';
 
 const BYTES_MAX = 1024 ** 3;
 const LINES_MAX = 50_000_000;
+/** Lines that are no deliveries: each of them may take some hundred bytes of memory. */
+const OTHERS_MAX = 4_000_000;
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 const STANDARD_INPUT = 0;
@@ -21,11 +23,15 @@ export function readHistory(file: string): History {
 function* parsed(lines: Iterable<string>): Iterable<Line> {
   let number = 1;
   let before = 0;
+  let others = 0;
   for (const text of lines) {
     number++;
     if (number > LINES_MAX) throw new NoHistory(`line ${number}: there are more than ${LINES_MAX}`);
     const line = readLine(text, number, before);
     before = line.t;
+    if (line.op !== 'event' && ++others > OTHERS_MAX) {
+      throw new NoHistory(`line ${number}: there are more than ${OTHERS_MAX} that are no event`);
+    }
     yield line;
   }
 }

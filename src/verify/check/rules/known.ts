@@ -29,10 +29,10 @@ export function known({ recording, findings }: Evidence): Rule {
 }
 
 function faultOf(recording: Recording, line: LineOf<'event'>): string | undefined {
-  if (!recording.isSent(line.e)) return 'which nobody has sent';
-  const item = recording.itemOf(line.e, line.ch);
-  if (item === undefined) return 'which was sent to another channel';
-  const view = recording.viewOf(line);
+  const { view, item } = recording.deliveryOf(line);
+  if (item === undefined) {
+    return `which ${recording.isSent(line.e) ? 'was sent to another channel' : 'nobody has sent'}`;
+  }
   if (view === undefined) return 'to which it was not subscribed';
   const { sending } = item;
   if (sending.sender?.socket === view.connection.socket) return 'which it has sent itself';

@@ -33,8 +33,7 @@ export function order({ recording, findings, deliveries }: Evidence): Rule {
        * other side of the event. One that goes on to differ is wrong, which is for other rules to say.
        */
       event(line) {
-        const view = recording.viewOf(line);
-        const item = recording.itemOf(line.e, line.ch);
+        const { view, item } = recording.deliveryOf(line);
         if (view?.members === undefined || item === undefined) return;
         if (view.received < view.missed || view.channel.replays) return;
         const { fingerprint } = view.members;

@@ -36,10 +36,9 @@ export function resumes({ recording, findings }: Evidence): Rule {
       },
       event(line) {
         const { id, t, c, ch } = line;
-        const item = recording.itemOf(line.e, ch);
+        const { view, item } = recording.deliveryOf(line);
         if (id === undefined || item === undefined) return;
         compare(item, id, t);
-        const view = recording.viewOf(line);
         const number = numberOf(id);
         if (view === undefined || Number.isNaN(number)) return;
         const before = numbers.get(view) ?? -1;
