@@ -43,6 +43,10 @@ export class Backend {
     return this.underWay >= REQUESTS_MAX;
   }
 
+  get isIdle(): boolean {
+    return this.underWay === 0;
+  }
+
   /** Triggers one event. With a key, it does so twice, as a backend that did not get the answer. */
   async trigger({ e, channels, except, key }: Triggered): Promise<void> {
     const { recorder } = this.options;

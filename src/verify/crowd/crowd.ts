@@ -31,6 +31,8 @@ const TICK_MS = 25;
 /** How long nothing must have changed: longer than the checker asks for, whose clock stops between lines. Milliseconds. */
 const CALM_MS = 5200;
 const CALM_WITH_WEBHOOKS_MS = 10_200;
+/** How long a run may go on after its end, until all clients are there and nothing changes. Milliseconds. */
+const LONGER_MS = 15_000;
 /** One of this many triggers is a batch, excludes a socket, goes to two channels, is repeated with a key. */
 const KINDS = 10;
 const BATCH = 3;
@@ -88,19 +90,26 @@ export class Crowd {
     const triggersEnd = triggersUntil(plan) * 1000;
     let due = 0;
     let before = recorder.now;
-    while (recorder.now < plan.seconds * 1000 && !this.isOver(stop)) {
+    while (!this.isOver(stop) && this.goesOn(recorder.now)) {
       const { now } = recorder;
       if (now < triggersEnd && this.clients.some(({ isReady }) => isReady)) {
         due = Math.min(due + (plan.rate * (now - before)) / 1000, plan.rate);
         while (due >= 1 && !this.backend.isBusy) due -= this.act();
       }
       before = now;
-      if (isQuiet(plan, now / 1000)) this.lookForCalm(now);
+      if (now >= plan.seconds * 1000 || isQuiet(plan, now / 1000)) this.lookForCalm(now);
       else this.cutIfDue(now);
       await new Promise<void>((resolve) => timers.after(TICK_MS, resolve));
     }
     for (const client of this.clients) client.stop();
     return { cuts: this.cuts, refused: this.refused };
+  }
+
+  /** A run ends after its time, or a little later if not everything could be compared yet. */
+  private goesOn(now: number): boolean {
+    const endMs = this.options.plan.seconds * 1000;
+    const isComplete = this.isCalmNoted && this.backend.isIdle;
+    return now < endMs || (now < endMs + LONGER_MS && !isComplete);
   }
 
   private isOver(stop: AbortSignal): boolean {
@@ -168,17 +177,15 @@ export class Crowd {
     const { recorder, plan } = this.options;
     // The next cut comes when cuts begin again.
     this.cutAfterMs = Math.max(this.cutAfterMs, now);
-    if (this.absent === undefined && !this.isCalmNoted) {
-      // Somebody must be gone for good, or a server that forgets to say so would not be noticed.
+    if (this.isCalmNoted || !this.clients.every(({ isReady }) => isReady)) return;
+    if (this.absent === undefined) {
+      // Somebody must go while all others are there, or a server that forgets to say so would not be noticed.
       const { presence } = plan.channels;
-      const last = this.clients.findLast((client) => client.hears(presence));
-      if (last?.isReady !== true) return;
-      last.leave(presence);
-      this.absent = last;
+      this.absent = this.clients.findLast((client) => client.hears(presence));
+      this.absent?.leave(presence);
     }
     const calmMs = plan.listensForWebhooks ? CALM_WITH_WEBHOOKS_MS : CALM_MS;
-    if (this.isCalmNoted || now - recorder.changedAt < calmMs) return;
-    if (!this.clients.every(({ isReady }) => isReady)) return;
+    if (now - recorder.changedAt < calmMs) return;
     this.isCalmNoted = true;
     recorder.add('calm', {});
     void this.backend.askUsers(plan.channels.presence);

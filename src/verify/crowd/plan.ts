@@ -82,6 +82,8 @@ export function partOf({ run, channels, clients }: Plan, number: number): Part {
 const QUIET_SECONDS = 8;
 const QUIET_WITH_WEBHOOKS_SECONDS = 13;
 const PERIOD_SECONDS = 20;
+/** How long connections are cut in each period, at least: then a short run is quiet after its end. Seconds. */
+const CUTS_SECONDS = 6;
 /** No event is triggered in the last seconds, so that each has its time to arrive. */
 const LAST_SECONDS = 2;
 
@@ -90,7 +92,7 @@ export function isQuiet({ seconds, listensForWebhooks }: Plan, at: number): bool
   const quiet = listensForWebhooks ? QUIET_WITH_WEBHOOKS_SECONDS : QUIET_SECONDS;
   const periods = Math.max(1, Math.floor(seconds / PERIOD_SECONDS));
   const length = seconds / periods;
-  return at % length >= length - quiet;
+  return at % length >= Math.max(CUTS_SECONDS, length - quiet);
 }
 
 export function triggersUntil({ seconds }: Plan): number {
