@@ -113,8 +113,8 @@ describe('/metrics', () => {
       fanfare_connections: 2,
       fanfare_connections_opened_total: 2,
       fanfare_channels: 1,
-      // 12 KiB and 1.5 KiB for each of them.
-      'fanfare_memory_share_used_bytes{share="connections"}': 17_408,
+      // 10 KiB and 1.5 KiB for each of them.
+      'fanfare_memory_share_used_bytes{share="connections"}': 20_480,
       'fanfare_memory_share_used_bytes{share="subscriptions"}': 3_072,
       fanfare_messages_received_total: 2,
       fanfare_received_bytes_total: 2 * message.length,

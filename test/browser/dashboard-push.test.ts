@@ -202,7 +202,7 @@ it('reports what does not exist', async () => {
   const nowhere = `http://127.0.0.1:${server.adminPort}/dashboard/push`;
   const gone = 'pubid-00000000-0000-4000-8000-000000000000';
   await page.goto(`${nowhere}/${id}/publishes/${gone}`);
-  await page.getByText('kept for 30 days').waitFor();
+  await page.getByText(`There is no publish ${gone}`).waitFor();
   await page.goto(`${nowhere}/00000000-0000-4000-8000-000000000000/publishes`);
   await page.getByText('There is no instance').waitFor();
   expect(await page.getByText('Asking').count()).toBe(0);

@@ -71,7 +71,6 @@ export default function PublishPage({
       <FailureNotice failed={failed} retry={isUnknown ? undefined : reload} />
       {isUnknown && (
         <p class="muted">
-          Publishes are kept for 30 days after their end.{' '}
           <a href={pathTo(inInstance(instance, 'publishes'))}>All publishes</a>
         </p>
       )}
