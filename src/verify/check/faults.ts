@@ -9,7 +9,12 @@ interface Excuse {
   readonly beforeMs: number;
   /** How long after its end. Milliseconds. */
   readonly afterMs: number;
+  /** Something may come late, and after later ones, but it must come. */
+  readonly onlyLate?: true;
 }
+
+/** How long after the end of a fault webhooks may be missing. Milliseconds. */
+const WEBHOOKS_MS = 30_000;
 
 /** Everything that is not promised while something breaks. `docs/use/guarantees.md` says the same in words. */
 export const excuses: readonly Excuse[] = [
@@ -19,6 +24,14 @@ export const excuses: readonly Excuse[] = [
   { rule: 'webhooks', faults: ['kill', 'power'], beforeMs: 600, afterMs: 1000 },
   // Departures wait in Redis for 3 s before they are reported, and are then written like all webhooks.
   { rule: 'webhooks', faults: ['redis-lost'], beforeMs: 3600, afterMs: 5000 },
+  // What a server was to report is given to another one, if the answer of Redis was lost.
+  {
+    rule: 'webhooks',
+    faults: ['redis-away'],
+    beforeMs: 0,
+    afterMs: WEBHOOKS_MS,
+    onlyLate: true,
+  },
 ];
 
 /** After the end of a fault, nothing is late for this time. Milliseconds. */
@@ -48,9 +61,6 @@ const HIDING: readonly FaultKind[] = [
   'redis-lost',
 ];
 
-/** How long after the end of a fault webhooks may be missing. Milliseconds. */
-const WEBHOOKS_MS = 30_000;
-
 interface Fault {
   readonly what: FaultKind;
   readonly from: number;
@@ -65,10 +75,10 @@ export class Faults {
     this.all.push({ what, from: t, until: Math.max(t, until) });
   }
 
-  /** The fault that excuses a rule for something that happened between two times. */
-  excuse(rule: RuleName, from: number, to: number): string | undefined {
+  /** The fault that excuses a rule for something that happened between two times. `isLate`: it has come, but after later ones. */
+  excuse(rule: RuleName, from: number, to: number, isLate = false): string | undefined {
     for (const excuse of excuses) {
-      if (excuse.rule !== rule) continue;
+      if (excuse.rule !== rule || (excuse.onlyLate === true && !isLate)) continue;
       const [fault] = this.during(from - excuse.afterMs, to + excuse.beforeMs, excuse.faults);
       if (fault !== undefined) return describe(fault);
     }
