@@ -336,6 +336,14 @@ describe('webhooks', () => {
     expect(away(16_000, 'kill')).not.toEqual([]);
   });
 
+  it('need not report an absence that a busy server may have seen for less than 3 s', () => {
+    const away = (ms: number) => {
+      const told = occupied().after(4000).close(1).after(ms).open(1, 2);
+      return told.enter(1, 'news', { n: 2 }).after(10_000).say('calm').wrong;
+    };
+    expect([away(7900), away(8100)]).toEqual([[], ['webhooks']]);
+  });
+
   it('need not report an absence that is short but for a pause, or for silence of Redis', () => {
     const away = (ms: number, what: string) => {
       const told = occupied().after(4000).close(1).fault(what, { until: 34_000 });

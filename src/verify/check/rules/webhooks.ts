@@ -17,11 +17,15 @@ type Pair = (typeof pairs)[number];
 const CALM_MS = 10_000;
 
 /** Joins stays with an absence between them that no server may have noticed. */
-function withoutUnnoticed(stays: readonly Stay[], { faults }: Recording): readonly Stay[] {
+function withoutUnnoticed(stays: readonly Stay[], { faults, header }: Recording): readonly Stay[] {
+  // A busy server sees the end of a stay later than the client has sent it.
+  const unnoticedMs = REPORTED_MS + header.T;
+  const mayBeUnnoticed = (gone: number, back: number) =>
+    back - gone <= unnoticedMs || faults.mayHide(gone, back, REPORTED_MS);
   const joined: Stay[] = [];
   for (const stay of stays) {
     const before = joined.at(-1);
-    if (before !== undefined && faults.mayHide(before.until, stay.from, REPORTED_MS)) {
+    if (before !== undefined && mayBeUnnoticed(before.until, stay.from)) {
       before.until = stay.until;
     } else joined.push({ ...stay });
   }
