@@ -104,6 +104,7 @@ describe('a live stream of a cluster', () => {
     await stream[Symbol.asyncDispose]();
     await using again = await LiveStream.open(cluster.servers[1] ?? Object(null), there.id);
     await there.trigger({ name: 'e', channel: 'news', data: '' });
-    expect(await again.record({ kind: 'api' })).toMatchObject({ channel: 'news' });
+    // What was triggered last for the first stream may be shown too.
+    await again.record({ kind: 'api', channel: 'news' });
   });
 });
