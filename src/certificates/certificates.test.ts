@@ -3,8 +3,8 @@ import { X509Certificate } from 'node:crypto';
 import { FakeTime } from '../../testing/fake-time.ts';
 import { MemoryCertificates } from '../../testing/memory-stores/certificates.ts';
 import { AcmeDirectory } from '../../testing/servers/acme-directory.ts';
-import type { Certificate } from '../runtime/certificate.ts';
 import type { Log } from '../runtime/ports.ts';
+import type { Certificate } from '../runtime/tls/certificate.ts';
 import { faultOf } from './certificate-fault.ts';
 import { Certificates } from './certificates.ts';
 

@@ -1,8 +1,8 @@
 import { createSecureContext } from 'node:tls';
-import type { Certificate } from '../runtime/certificate.ts';
 import { messageOf } from '../runtime/error-code.ts';
 import type { Log, Timers } from '../runtime/ports.ts';
 import { Poller } from '../runtime/time/poller.ts';
+import type { Certificate } from '../runtime/tls/certificate.ts';
 import { AcmeFault } from './acme/fault.ts';
 import type { SendToAuthority } from './acme/link.ts';
 import { orderCertificate } from './acme/order.ts';

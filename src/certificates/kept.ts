@@ -1,4 +1,4 @@
-import type { Certificate } from '../runtime/certificate.ts';
+import type { Certificate } from '../runtime/tls/certificate.ts';
 
 /** What the store holds about certificates, for all servers that share it; and the port to that store. */
 

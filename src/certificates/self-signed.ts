@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import type { Certificate } from '../runtime/certificate.ts';
+import type { Certificate } from '../runtime/tls/certificate.ts';
 import { alternativeNames, der, ECDSA, extension, nameOf, pem, TAG } from './der.ts';
 
 const DAY_MS = 24 * 3600 * 1000;

@@ -1,5 +1,5 @@
-import { adminLink } from './admin-link.ts';
-import { adminPassword } from './admin-password.ts';
+import { adminLink } from './admin/admin-link.ts';
+import { adminPassword } from './admin/admin-password.ts';
 import { backup } from './backup.ts';
 import { HISTORY_OPTIONS, history } from './channels/history.ts';
 import { LOG_OPTIONS, showLog } from './channels/log.ts';

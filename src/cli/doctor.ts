@@ -7,7 +7,7 @@ import type { ExamineRedisOptions } from '../engines/redis/examine.ts';
 import type { FoundServers } from '../node/background/cluster/find-servers.ts';
 import { readRedisTls, readStoreTls } from '../node/tls-files.ts';
 import { fileFault, messageOf } from '../runtime/error-code.ts';
-import { pemFault } from '../runtime/pem.ts';
+import { pemFault } from '../runtime/tls/pem.ts';
 import { sqliteFileOf } from '../stores/database/database.ts';
 import type { ExaminedStore } from '../stores/database/examine.ts';
 import type { Invocation } from './invocation.ts';

@@ -12,7 +12,7 @@ import {
 } from '../outgoing/http2/frames/protocol.ts';
 import { plainBlock } from '../outgoing/http2/hpack/header-encoder.ts';
 import { ReceiveWindow } from '../outgoing/http2/receive-window.ts';
-import type { Certificate } from '../runtime/certificate.ts';
+import type { Certificate } from '../runtime/tls/certificate.ts';
 
 /** A complete request. */
 export interface Http2ServedRequest {

@@ -11,9 +11,9 @@ import { join } from 'node:path';
 import { makeSelfSigned } from '../certificates/self-signed.ts';
 import { readSigningKey } from '../gateways/apns/provider-token.ts';
 import { readServiceAccount } from '../gateways/fcm/service-account.ts';
-import type { Certificate } from '../runtime/certificate.ts';
 import { errorCode } from '../runtime/error-code.ts';
 import { readJsonObject } from '../runtime/json-object.ts';
+import type { Certificate } from '../runtime/tls/certificate.ts';
 import { accountFile, type FakeAccount, newFakeAccount } from './fcm/access-token-issuer.ts';
 import { newP256Pair } from './p256.ts';
 

@@ -8,9 +8,9 @@ import {
   storeTlsFiles,
 } from '../config/settings/tls-file-names.ts';
 import type { RedisTls } from '../engines/redis/link/connector.ts';
-import type { Certificate, ClientTls } from '../runtime/certificate.ts';
 import { fileFault, messageOf } from '../runtime/error-code.ts';
-import { type PemKind, pairFault, pemFault } from '../runtime/pem.ts';
+import type { Certificate, ClientTls } from '../runtime/tls/certificate.ts';
+import { type PemKind, pairFault, pemFault } from '../runtime/tls/pem.ts';
 import { StartFailed } from './start-failed.ts';
 
 /** A bundle of all authorities of a system has 0.3 MB. A longer file is a mistake. */

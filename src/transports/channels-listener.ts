@@ -1,9 +1,9 @@
 import type { Server } from 'bun';
 import type { Hub } from '../channels/hub.ts';
 import { after, type MaybePromise } from '../channels/maybe-promise.ts';
-import { type Certificate, CIPHER_SUITES } from '../runtime/certificate.ts';
 import { stackOf } from '../runtime/error-code.ts';
 import { socketPath } from '../runtime/listen-host.ts';
+import { type Certificate, CIPHER_SUITES } from '../runtime/tls/certificate.ts';
 import type { ChannelsApi } from './channels-api/api.ts';
 import { type ApiStatus, refuseRequest, statuses } from './channels-api/problems.ts';
 import type { ClientAddresses } from './client-address.ts';

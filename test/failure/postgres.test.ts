@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { connect, createServer, type Socket } from 'node:net';
 import { SQL } from 'bun';
-import { NO_CLIENT_TLS } from '../../src/runtime/certificate.ts';
+import { NO_CLIENT_TLS } from '../../src/runtime/tls/certificate.ts';
 import { Database } from '../../src/stores/database/database.ts';
 import { StoreSilent } from '../../src/stores/database/faults.ts';
 import { openPostgres } from '../../src/stores/database/postgres.ts';

@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
-import type { Certificate } from '../../runtime/certificate.ts';
 import type { Timers } from '../../runtime/ports.ts';
+import type { Certificate } from '../../runtime/tls/certificate.ts';
 import type { KeptAccount } from '../kept.ts';
 import { signingRequest } from '../signing-request.ts';
 import { AcmeFault, readProblem, refusedBy, unchecked } from './fault.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { UsableConfig } from '../../config/load.ts';
-import { AdminApi } from '../admin-api.ts';
-import { ownAdminApi, ownAdminPassword } from '../admin-password.ts';
+import { AdminApi } from '../admin/admin-api.ts';
+import { ownAdminApi, ownAdminPassword } from '../admin/admin-password.ts';
 import { fail, type Invocation } from '../invocation.ts';
 import { CONFIG_OPTION, type Option, serverUrl } from '../options.ts';
 import type { ExitCode } from '../output.ts';

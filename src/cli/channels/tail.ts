@@ -1,5 +1,5 @@
 import { Recent } from '../../runtime/recent.ts';
-import type { AdminApi } from '../admin-api.ts';
+import type { AdminApi } from '../admin/admin-api.ts';
 import { fail, type Invocation } from '../invocation.ts';
 import { JSON_OPTION, type Option, onlyOperand } from '../options.ts';
 import type { ExitCode } from '../output.ts';

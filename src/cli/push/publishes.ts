@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AdminApi } from '../admin-api.ts';
+import type { AdminApi } from '../admin/admin-api.ts';
 import { serverCommand } from '../channels/running-server.ts';
 import { type Invocation, printResult } from '../invocation.ts';
 import { operandsOf } from '../options.ts';

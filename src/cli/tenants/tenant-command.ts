@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
-import type { AdminApi } from '../admin-api.ts';
+import type { AdminApi } from '../admin/admin-api.ts';
 import { adminApiOf, givenServer } from '../channels/running-server.ts';
 import { fail, type Invocation, printList } from '../invocation.ts';
 import { openStore } from '../open-store.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { localHosts, makeSelfSigned } from '../../certificates/self-signed.ts';
-import type { Certificate } from '../../runtime/certificate.ts';
+import type { Certificate } from '../../runtime/tls/certificate.ts';
 import type { Http2ServedRequest, ServedSession } from '../http2-server.ts';
 import {
   type NotificationAnswer,

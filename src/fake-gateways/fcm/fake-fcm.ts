@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { localHosts, makeSelfSigned } from '../../certificates/self-signed.ts';
 import { ERROR } from '../../outgoing/http2/frames/protocol.ts';
-import type { Certificate } from '../../runtime/certificate.ts';
 import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
+import type { Certificate } from '../../runtime/tls/certificate.ts';
 import type { Http2ServedRequest } from '../http2-server.ts';
 import {
   type NotificationAnswer,

@@ -1,6 +1,6 @@
-import type { Certificate } from '../../runtime/certificate.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { pause } from '../../runtime/time/pause.ts';
+import type { Certificate } from '../../runtime/tls/certificate.ts';
 import { NotificationLog } from '../notification-log.ts';
 import { type Act, FaultScript } from '../script.ts';
 import { FakePushService, type FakeSubscription } from './fake-push-service.ts';

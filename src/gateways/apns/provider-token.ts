@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { type HeaderField, keptField } from '../../outgoing/http2/hpack/header-field.ts';
-import { pemFault } from '../../runtime/pem.ts';
+import { pemFault } from '../../runtime/tls/pem.ts';
 import { signJwt } from '../jwt.ts';
 
 /** The credentials of a developer team at Apple. */

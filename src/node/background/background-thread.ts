@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
-import type { Certificate } from '../../runtime/certificate.ts';
 import { withTimeout } from '../../runtime/system-timers.ts';
+import type { Certificate } from '../../runtime/tls/certificate.ts';
 import type {
   BackgroundToLoop,
   FromBackground,

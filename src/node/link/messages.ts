@@ -11,7 +11,7 @@ import type { LoopNotice } from '../../engines/redis/loop-bus.ts';
 import type { EngineMessage } from '../../engines/threads/messages.ts';
 import type { KeptLine } from '../../observability/log.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
-import type { Certificate } from '../../runtime/certificate.ts';
+import type { Certificate } from '../../runtime/tls/certificate.ts';
 import type { TenantChange } from '../../tenants/live-tenants.ts';
 import type { EngineAway } from '../../transports/admin/readiness.ts';
 import type { SessionLinkMessage } from '../../transports/http-fallback/homes/session-links.ts';

@@ -1,11 +1,11 @@
 import type { Config } from '../../config/schema.ts';
 import type { RedisTls } from '../../engines/redis/link/connector.ts';
 import { TableMeter } from '../../observability/meter.ts';
-import type { Certificate } from '../../runtime/certificate.ts';
 import { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { SocketMarks } from '../../runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
+import type { Certificate } from '../../runtime/tls/certificate.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import { type LoopTotals, type OpenTotals, openLoopTotals } from '../link/loop-totals.ts';

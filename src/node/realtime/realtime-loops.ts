@@ -1,6 +1,6 @@
-import type { Certificate } from '../../runtime/certificate.ts';
 import { listenPort } from '../../runtime/listen-host.ts';
 import { withTimeout } from '../../runtime/system-timers.ts';
+import type { Certificate } from '../../runtime/tls/certificate.ts';
 import { freeSocketPath } from '../free-socket-path.ts';
 import { createHandledCounts, LoopLinks, linkLoops } from '../link/loop-links.ts';
 import { createLoopTotals, type LoopTotals } from '../link/loop-totals.ts';

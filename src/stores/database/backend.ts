@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import type { ClientTls } from '../../runtime/certificate.ts';
+import type { ClientTls } from '../../runtime/tls/certificate.ts';
 import type { Dialect } from './dialect.ts';
 import type { Pooler } from './postgres-session.ts';
 import type { Begin } from './write-queue.ts';

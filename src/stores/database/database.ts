@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { SQL } from 'bun';
-import { type ClientTls, NO_CLIENT_TLS } from '../../runtime/certificate.ts';
 import { messageOf } from '../../runtime/error-code.ts';
 import { redactedUrl } from '../../runtime/logging/redact.ts';
+import { type ClientTls, NO_CLIENT_TLS } from '../../runtime/tls/certificate.ts';
 import type { DatabaseBackend } from './backend.ts';
 import type { Dialect } from './dialect.ts';
 import { isAway, StoreAway, StoreUnavailable } from './faults.ts';

@@ -1,4 +1,4 @@
-import type { ClientTls } from '../../runtime/certificate.ts';
+import type { ClientTls } from '../../runtime/tls/certificate.ts';
 import { shownStore } from './database.ts';
 import { openPostgres } from './postgres.ts';
 import { whyUnreached } from './postgres-reach.ts';

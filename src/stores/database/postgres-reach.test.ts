@@ -1,5 +1,5 @@
 import { expect, it } from 'bun:test';
-import { NO_CLIENT_TLS } from '../../runtime/certificate.ts';
+import { NO_CLIENT_TLS } from '../../runtime/tls/certificate.ts';
 import { whyUnreached } from './postgres-reach.ts';
 
 const URL_WITH_TLS = 'postgres://u:p@db.example/x?sslmode=verify-full';

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
-import type { ClientTls } from '../../runtime/certificate.ts';
-import { tlsRefusal } from '../../runtime/certificate-refusal.ts';
 import { errorCode, messageOf } from '../../runtime/error-code.ts';
 import { urlHost } from '../../runtime/listen-host.ts';
+import type { ClientTls } from '../../runtime/tls/certificate.ts';
+import { tlsRefusal } from '../../runtime/tls/certificate-refusal.ts';
 import { sqlState } from './faults.ts';
 
 /** How long a connection of our own may take. */

@@ -1,7 +1,7 @@
 import { SQL } from 'bun';
-import type { ClientTls } from '../../runtime/certificate.ts';
 import { ENCODING_RULE, isReadableAddress } from '../../runtime/login-encoding.ts';
 import { withoutTlsFiles } from '../../runtime/postgres-url.ts';
+import type { ClientTls } from '../../runtime/tls/certificate.ts';
 import type { DatabaseBackend } from './backend.ts';
 import { StoreSilent, StoreUnavailable, sqlState } from './faults.ts';
 import {

@@ -1,10 +1,10 @@
 import { createSecureContext } from 'node:tls';
 import type { PushRefusal } from '../../push/refusal.ts';
-import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { RateLimiter } from '../../runtime/rates/rate-limiter.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { every } from '../../runtime/time/every.ts';
+import type { Certificate } from '../../runtime/tls/certificate.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import type { ListenerHealth } from '../health.ts';
 import { type PushBounds, pushBounds } from './bounds.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PROBE } from '../../../src/engines/redis/link/probe.ts';
 import { RedisAway, RedisRefused, RedisUrlInvalid } from '../../../src/engines/redis/link/reply.ts';
 import { RedisScript } from '../../../src/engines/redis/link/script.ts';
-import { NO_CLIENT_TLS } from '../../../src/runtime/certificate.ts';
+import { NO_CLIENT_TLS } from '../../../src/runtime/tls/certificate.ts';
 import { untrusted } from '../../../testing/servers/certificates.ts';
 import { freePort } from '../../../testing/servers/free-port.ts';
 import { startRedis } from '../../../testing/servers/redis.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RedisTls } from '../../../src/engines/redis/link/connector.ts';
-import type { ClientTls } from '../../../src/runtime/certificate.ts';
+import type { ClientTls } from '../../../src/runtime/tls/certificate.ts';
 import { type Certificate, issued, selfSigned } from '../../../testing/servers/openssl.ts';
 import { type OwnRedis, startRedis, startSentinel } from '../../../testing/servers/redis.ts';
 import { openLink } from './link.fixture.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
 import type { DeviceId } from '../../../src/push/model/device.ts';
-import { NO_CLIENT_TLS } from '../../../src/runtime/certificate.ts';
+import { NO_CLIENT_TLS } from '../../../src/runtime/tls/certificate.ts';
 import { openDatabase } from '../../../src/stores/database/database.ts';
 import { inDialect } from '../../../src/stores/database/dialect.ts';
 import { migrate, migrations } from '../../../src/stores/database/migrations.ts';

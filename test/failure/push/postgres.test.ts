@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
-import { NO_CLIENT_TLS } from '../../../src/runtime/certificate.ts';
+import { NO_CLIENT_TLS } from '../../../src/runtime/tls/certificate.ts';
 import { openDatabase } from '../../../src/stores/database/database.ts';
 import { examinePostgres } from '../../../src/stores/database/examine.ts';
 import {

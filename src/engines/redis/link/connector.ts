@@ -1,6 +1,6 @@
-import { type ClientTls, NO_CLIENT_TLS } from '../../../runtime/certificate.ts';
 import { ENCODING_RULE } from '../../../runtime/login-encoding.ts';
 import type { Log, Timers } from '../../../runtime/ports.ts';
+import { type ClientTls, NO_CLIENT_TLS } from '../../../runtime/tls/certificate.ts';
 import { parseRedisUrl, type RedisAddress, type RedisEndpoint } from './address.ts';
 import { checkServer, clockWarnings } from './check-server.ts';
 import { RedisConnection, type RedisConnectionOwner } from './connection.ts';

@@ -1,9 +1,9 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { ClientTls } from '../../../runtime/certificate.ts';
-import { tlsRefusal } from '../../../runtime/certificate-refusal.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
 import type { Timers } from '../../../runtime/ports.ts';
+import type { ClientTls } from '../../../runtime/tls/certificate.ts';
+import { tlsRefusal } from '../../../runtime/tls/certificate-refusal.ts';
 import { type Party, placeOf, tlsPeerOf } from './party.ts';
 import { RedisAway, RedisRefused } from './reply.ts';
 

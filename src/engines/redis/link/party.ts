@@ -1,4 +1,4 @@
-import { type TlsPeer, tlsRefusal } from '../../../runtime/certificate-refusal.ts';
+import { type TlsPeer, tlsRefusal } from '../../../runtime/tls/certificate-refusal.ts';
 import type { RedisEndpoint } from './address.ts';
 import { RedisAway, RedisError, RedisRefused } from './reply.ts';
 

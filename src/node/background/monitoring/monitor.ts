@@ -5,10 +5,10 @@ import type { Checked, Condition, KeptFigures, NodeReport } from '../../../askin
 import type { DayUsage } from '../../../channels/usage/usage.ts';
 import type { MetricId } from '../../../observability/metrics-table.ts';
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
-import type { Certificate } from '../../../runtime/certificate.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../../runtime/system-timers.ts';
+import type { Certificate } from '../../../runtime/tls/certificate.ts';
 import type { LiveApps, LiveInstances } from '../../../tenants/live-tenants.ts';
 import type { Readiness } from '../../../transports/admin/readiness.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';

@@ -21,9 +21,9 @@ import type { AnyGateway } from '../../../push/delivering/routes/prepared-publis
 import type { Gateway } from '../../../push/gateway.ts';
 import { byPlatform, type Platform, platforms } from '../../../push/model/device.ts';
 import { fileFault, messageOf } from '../../../runtime/error-code.ts';
-import { pemFault, textFault } from '../../../runtime/pem.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
+import { pemFault, textFault } from '../../../runtime/tls/pem.ts';
 import type { LiveInstance } from '../../../tenants/push-instance.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
-import type { ClientTls } from '../../../runtime/certificate.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../../runtime/system-timers.ts';
+import type { ClientTls } from '../../../runtime/tls/certificate.ts';
 import { type Database, openDatabase } from '../../../stores/database/database.ts';
 import { StoreLock } from '../../../stores/database/store-lock.ts';
 import type { Readiness } from '../../../transports/admin/readiness.ts';

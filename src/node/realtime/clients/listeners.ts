@@ -1,5 +1,5 @@
 import type { Server } from 'bun';
-import type { Certificate } from '../../../runtime/certificate.ts';
+import type { Certificate } from '../../../runtime/tls/certificate.ts';
 import type { SocketData } from '../../../transports/websocket/websocket-connection.ts';
 import type { WebSocketTopics } from '../../../transports/websocket/websocket-topics.ts';
 

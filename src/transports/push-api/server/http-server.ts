@@ -1,8 +1,8 @@
 import type { Socket, SocketListener } from 'bun';
-import { type Certificate, CIPHER_SUITES } from '../../../runtime/certificate.ts';
 import { socketPath } from '../../../runtime/listen-host.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { every } from '../../../runtime/time/every.ts';
+import { type Certificate, CIPHER_SUITES } from '../../../runtime/tls/certificate.ts';
 import { openToGroup } from '../../socket-file.ts';
 import type { PushBounds } from '../bounds.ts';
 import {

@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
-import { untrusted } from '../../testing/servers/certificates.ts';
+import { untrusted } from '../../../testing/servers/certificates.ts';
 import { pairFault, pemFault } from './pem.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);

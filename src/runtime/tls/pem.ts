@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { messageOf } from './error-code.ts';
+import { messageOf } from '../error-code.ts';
 
 /** What a PEM file is for: certificates, first that of the owner, or one private key. */
 export type PemKind = 'certificate' | 'private key';

@@ -2,18 +2,18 @@ import {
   adminPasswordFile,
   readAdminPassword,
   replaceAdminPassword,
-} from '../admin/admin-password-file.ts';
-import type { UsableConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
-import { isLoopback } from '../runtime/ip-address.ts';
-import { socketPath } from '../runtime/listen-host.ts';
+} from '../../admin/admin-password-file.ts';
+import type { UsableConfig } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { isLoopback } from '../../runtime/ip-address.ts';
+import { socketPath } from '../../runtime/listen-host.ts';
+import { fail, type Invocation, printResult } from '../invocation.ts';
+import { noOperand } from '../options.ts';
+import type { ExitCode } from '../output.ts';
+import { ownAddress, ownHost } from '../own-address.ts';
+import { readConfig } from '../read-config.ts';
+import { configuredAddress } from '../server-address.ts';
 import { AdminApi } from './admin-api.ts';
-import { fail, type Invocation, printResult } from './invocation.ts';
-import { noOperand } from './options.ts';
-import type { ExitCode } from './output.ts';
-import { ownAddress, ownHost } from './own-address.ts';
-import { readConfig } from './read-config.ts';
-import { configuredAddress } from './server-address.ts';
 
 /** `fanfare admin password`: shows the password of the admin API, or makes a new one. */
 export async function adminPassword(invocation: Invocation): Promise<ExitCode> {

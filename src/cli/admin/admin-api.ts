@@ -1,9 +1,9 @@
-import { isObject } from '../config/settings/plain-json.ts';
-import { printable } from '../runtime/logging/printable.ts';
-import { monotonicTimers } from '../runtime/system-timers.ts';
-import { PROXY_HOST } from './own-address.ts';
-import { type ServerAddress, shownAddress } from './server-address.ts';
-import { openServer, parsed, RESPONSE_TIMEOUT_MS, requestServer } from './server-request.ts';
+import { isObject } from '../../config/settings/plain-json.ts';
+import { printable } from '../../runtime/logging/printable.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
+import { PROXY_HOST } from '../own-address.ts';
+import { type ServerAddress, shownAddress } from '../server-address.ts';
+import { openServer, parsed, RESPONSE_TIMEOUT_MS, requestServer } from '../server-request.ts';
 
 const PASSWORD_HINT =
   ' (the command reads the password from admin.password of the configuration, or from the file that the server has made: run it with the same --config, in the same directory, as the server)';

@@ -1,7 +1,7 @@
-import { isObject } from '../config/settings/plain-json.ts';
-import { serverCommand } from './channels/running-server.ts';
-import { printResult } from './invocation.ts';
-import { noOperand } from './options.ts';
+import { isObject } from '../../config/settings/plain-json.ts';
+import { serverCommand } from '../channels/running-server.ts';
+import { printResult } from '../invocation.ts';
+import { noOperand } from '../options.ts';
 
 /** `fanfare admin link`: makes a link that logs in to the dashboard once. */
 export const adminLink = serverCommand(async (call) => {

@@ -1,4 +1,4 @@
-import { errorCode } from './error-code.ts';
+import { errorCode } from '../error-code.ts';
 
 /** The codes of Node and Bun for a certificate that is not trusted, has expired, or is for another name. */
 const CERTIFICATE_CODE = /CERT|SELF_SIGNED|UNABLE_TO_/;
