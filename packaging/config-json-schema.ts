@@ -14,13 +14,18 @@ interface Schema {
  * Patterns are left out, because Helm's have another syntax, and because Helm would print a secret that does not match.
  */
 export function configJsonSchema(): object {
-  const { $schema: _, ...schema } = z.toJSONSchema(configSchema, {
+  const {
+    $schema: _,
+    $defs,
+    ...named
+  } = z.toJSONSchema(configSchema, {
     io: 'input',
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
       delete jsonSchema.pattern;
     },
-  }) as Schema;
+  });
+  const schema = withoutReferences(named as Schema, $defs as Record<string, Schema> | undefined);
   const { engine, channels } = schema.properties ?? {};
   if (schema.properties !== undefined && engine !== undefined) {
     schema.properties['engine'] = ofAnyType(engine);
@@ -36,4 +41,17 @@ function ofAnyType({ oneOf: types = [], ...rest }: Schema): Schema {
   const properties = Object.assign({}, ...types.map((type) => type.properties));
   const any = { ...properties, type: { type: 'string' } };
   return { ...rest, type: 'object', properties: any, additionalProperties: false };
+}
+
+/** Puts the schemas that have names in the admin API where they are referred to: the chart has names of its own. */
+function withoutReferences(schema: Schema, named: Readonly<Record<string, Schema>> = {}): Schema {
+  const text = JSON.stringify(schema, (_, value) => {
+    const { $ref, ...rest } = Object(value) as Schema;
+    const [, name = ''] = /^#\/\$defs\/(\w+)$/.exec(String($ref)) ?? [];
+    const found = named[name];
+    if (found === undefined) return value;
+    const { id: _id, ...meant } = found;
+    return { ...meant, ...rest };
+  });
+  return JSON.parse(text);
 }

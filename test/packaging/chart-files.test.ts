@@ -67,7 +67,13 @@ it('is packed with the version of the program, the alerts and the settings of th
   });
   const alerts = readFileSync(join(ROOT, 'docs/monitoring/alerts.yml'), 'utf8');
   expect(inArchive('files/alerts.yml')).toBe(alerts);
-  const { config } = JSON.parse(inArchive('values.schema.json')).$defs;
+  const packedSchema = inArchive('values.schema.json');
+  const { $defs } = JSON.parse(packedSchema);
+  const references = [...packedSchema.matchAll(/"\$ref": "(.*?)"/g)].map(([, to]) => to);
+  expect(references).toContain('#/$defs/config');
+  const places = Object.keys($defs).map((name) => `#/$defs/${name}`);
+  expect(references.filter((to) => !places.includes(String(to)))).toEqual([]);
+  const { config } = $defs;
   expect(config.properties.channels.additionalProperties).toBe(false);
   expect(Object.keys(config.properties.engine.properties)).toContain('keyPrefix');
   expect(JSON.stringify(config)).not.toContain('"pattern"');
