@@ -4,6 +4,9 @@ import { isObject } from '../config/settings/plain-json.ts';
 
 type Path = readonly PropertyKey[];
 
+/** How often something unknown is left out. Each time can show more of it, and three times are enough for any settings. */
+const ROUNDS_MAX = 10;
+
 /** Stored settings that can be used, and those that cannot, with the reason. */
 export type ReadSettings<Settings> =
   | {
@@ -24,11 +27,11 @@ export function readStored<Settings>(
   const unknown: string[] = [];
   const shortened = new Set<string>();
   let known: unknown = stored;
-  for (;;) {
+  for (let round = 1; ; round++) {
     const read = schema.safeParse(known, { error: wording });
     if (read.success) return { settings: read.data, unknown };
     const places = read.error.issues.flatMap((issue) => placesOf(issue, shortened));
-    if (places.length === 0) {
+    if (places.length === 0 || round > ROUNDS_MAX) {
       return { why: Array.from(problemsOf(schema, read.error), formatProblem).join('; ') };
     }
     for (const place of places) {
@@ -56,15 +59,8 @@ function without(value: unknown, places: readonly Path[]): unknown {
     const paths = below.get(String(name));
     if (paths === undefined) return [[name, member] as const];
     if (paths.some(({ length }) => length === 1)) return [];
-    return [
-      [
-        name,
-        without(
-          member,
-          paths.map((path) => path.slice(1)),
-        ),
-      ] as const,
-    ];
+    const inside = paths.map((path) => path.slice(1));
+    return [[name, without(member, inside)] as const];
   };
   if (Array.isArray(value)) return [...value.entries()].flatMap(keep).map(([, member]) => member);
   if (isObject(value)) return Object.fromEntries(Object.entries(value).flatMap(keep));
