@@ -1,0 +1,7 @@
+import type { World } from './world.ts';
+
+/**
+ * All worlds. A loader replaces the globals that its world needs (`kernel/globals.ts`) before it imports the world, and with it
+ * the server.
+ */
+export const worlds: Readonly<Record<string, () => Promise<World>>> = {};
