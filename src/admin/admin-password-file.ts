@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fstatSync, linkSync, readSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { errorCode, messageOf } from '../runtime/error-code.ts';
-import { besideStore, openToRead, writePrivately } from '../stores/database/beside-store.ts';
+import {
+  besideStore,
+  openToRead,
+  writeOut,
+  writePrivately,
+} from '../stores/database/beside-store.ts';
 
 /** 192 random bits. They are written as base64url, which needs no quoting in URLs and shells. */
 const PASSWORD_BYTES = 24;
@@ -48,6 +54,8 @@ export function createAdminPassword(file: string): FilePassword {
   try {
     // Atomic, and never overwrites: of several servers that start now, one wins.
     linkSync(written.file, file);
+    // Somebody may have the password now, so it must outlive a power failure.
+    writeOut(dirname(file));
     return { password: written.password, isExposed: false };
   } catch (error) {
     const existing = errorCode(error) === 'EEXIST' ? readAdminPassword(file) : undefined;
@@ -63,6 +71,7 @@ export function replaceAdminPassword(file: string): string {
   const written = writeTemporary(file);
   try {
     renameSync(written.file, file);
+    writeOut(dirname(file));
     return written.password;
   } catch (error) {
     rmSync(written.file, { force: true });

@@ -10,17 +10,21 @@ export const KEPT = 'kept-';
 /** Servers that are killed, paused and started again. */
 export interface Installation extends AsyncDisposable {
   readonly ports: readonly number[];
-  /** The Redis of several servers. */
-  readonly redis: OwnRedis | undefined;
+  /** Those that run at present. */
+  readonly servers: readonly Fanfare[];
   /** Kills a server at once. */
   kill(at: number): Promise<void>;
-  /** Starts a server that was killed, on the same port. */
+  /** Starts a server that has ended, on the same port. */
   start(at: number): Promise<void>;
   signal(at: number, name: 'SIGSTOP' | 'SIGCONT'): void;
 }
 
+export interface OverRedis extends Installation {
+  readonly redis: OwnRedis;
+}
+
 /** An app that needs every promise of Channels, and a server for it. */
-function optionsOf(webhooksPort: number): FanfareOptions {
+export function optionsOf(webhooksPort: number): FanfareOptions {
   return {
     app: {
       clientEvents: true,
@@ -45,27 +49,29 @@ export async function oneServer(webhooksPort: number, threads: number): Promise<
     onlyOne: 'restart',
   });
   const environment = { FANFARE_REALTIME_THREADS: String(threads) };
-  return installationOf([server], { environment, redis: undefined, owner: server });
+  return installationOf([server], {
+    owner: server,
+    again: (ended) => startAgain(ended, environment),
+  });
 }
 
 /** Two servers over Redis and PostgreSQL. */
-export async function twoServers(webhooksPort: number): Promise<Installation> {
+export async function twoServers(webhooksPort: number): Promise<OverRedis> {
   const cluster = await startCluster(2, optionsOf(webhooksPort));
   const { servers, redis } = cluster;
-  return installationOf(servers, { environment: {}, redis, owner: cluster });
+  return Object.assign(installationOf(servers, { owner: cluster }), { redis });
 }
 
 interface Parts {
-  /** Of servers that are started again. */
-  readonly environment: Readonly<Record<string, string>>;
-  readonly redis: OwnRedis | undefined;
   /** Removes what the first servers have made. */
   readonly owner: AsyncDisposable;
+  /** Starts a server in the place of one that has ended. */
+  readonly again?: (ended: Fanfare) => Promise<Fanfare>;
 }
 
-function installationOf(
+export function installationOf(
   first: readonly Fanfare[],
-  { environment, redis, owner }: Parts,
+  { owner, again = startAgain }: Parts,
 ): Installation {
   const running = [...first];
   const of = (at: number): Fanfare => {
@@ -75,12 +81,12 @@ function installationOf(
   };
   return {
     ports: first.map(({ port }) => port),
-    redis,
+    servers: running,
     async kill(at) {
       await of(at).stop('SIGKILL');
     },
     async start(at) {
-      running[at] = await startAgain(of(at), environment);
+      running[at] = await again(of(at));
     },
     signal(at, name) {
       of(at).process.kill(name);

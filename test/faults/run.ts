@@ -6,8 +6,9 @@ import { ruleNames } from '../../src/verify/check/verdict.ts';
 import { isKept, reportText } from '../../src/verify/report.ts';
 import { kills } from './scenes/kills.ts';
 import { pauses } from './scenes/pause.ts';
+import { powerCuts } from './scenes/power.ts';
 import { redisScenes } from './scenes/redis.ts';
-import { type Outcome, runScene } from './trial.ts';
+import type { Outcome } from './trial.ts';
 
 /**
  * Breaks real servers while clients of `fanfare verify` use them, and decides which promises were kept: `npm run test:faults`.
@@ -22,7 +23,7 @@ const { values } = parseArgs({
 });
 const times = Number(values.kills);
 if (!Number.isInteger(times) || times < 1) throw new Error('--kills must be a whole number from 1');
-const scenes = [...kills(times), ...pauses, ...redisScenes];
+const scenes = [...kills(times), ...pauses, ...redisScenes, ...powerCuts(times)];
 const chosen = scenes.filter(({ name }) => name.includes(values.only ?? ''));
 if (chosen.length === 0) {
   throw new Error(
@@ -37,15 +38,15 @@ process.once('SIGINT', () => stop.abort(new Error('interrupted')));
 const sums = { held: 0, 'not held': 0, 'not run': 0 };
 for (const [at, scene] of chosen.entries()) {
   if (stop.signal.aborted) break;
-  const missing = scene.needs.filter((program) => Bun.which(program) === null);
-  if (missing.length > 0) {
+  const lack = scene.lacks();
+  if (lack !== undefined) {
     sums['not run']++;
-    console.log(`not run   ${scene.name}: this machine has no ${missing.join(', ')}`);
+    console.log(`not run   ${scene.name}: ${lack}`);
     continue;
   }
   const seed = Number(process.env['TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
   const file = join(folder, `${at + 1}.jsonl`);
-  const outcome = await runScene(scene, { seed, file, stop: stop.signal });
+  const outcome = await scene.run({ seed, file, stop: stop.signal });
   const isHeld = outcome.problems.length === 0 && isKept(outcome.verdict);
   sums[isHeld ? 'held' : 'not held']++;
   console.log(

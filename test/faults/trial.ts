@@ -15,10 +15,33 @@ import { type Installation, KEPT } from './installation.ts';
 /** Something that breaks while clients are watched. */
 export interface Scene {
   readonly name: string;
+  /** Why this machine cannot run it; `undefined` if it can. */
+  readonly lacks: () => string | undefined;
+  /** Runs it under a crowd, and judges it. Removes the history unless something is wrong. */
+  readonly run: (options: RunOptions) => Promise<Outcome>;
+}
+
+interface SceneParts<Site extends Installation> {
+  readonly name: string;
   /** The programs that it starts. */
-  readonly needs: readonly string[];
-  readonly start: (webhooksPort: number) => Promise<Installation>;
-  readonly act: (trial: Trial) => Promise<void>;
+  readonly needs?: readonly string[];
+  /** What else this machine may lack. */
+  readonly lacks?: () => string | undefined;
+  readonly start: (webhooksPort: number) => Promise<Site>;
+  readonly act: (trial: Trial<Site>) => Promise<void>;
+}
+
+export function scene<Site extends Installation>(parts: SceneParts<Site>): Scene {
+  const { name, needs = [], lacks } = parts;
+  return {
+    name,
+    lacks() {
+      const missing = needs.filter((program) => Bun.which(program) === null);
+      if (missing.length > 0) return `this machine has no ${missing.join(', ')}`;
+      return lacks?.();
+    },
+    run: (options) => runScene(parts, options),
+  };
 }
 
 /** What came of a scene. */
@@ -45,16 +68,17 @@ const LOOK_MS = 50;
 const TRIED = ruleNames.filter((name) => name !== 'pushes' && name !== 'live');
 
 /** What a scene does its faults with. */
-export class Trial {
-  readonly installation: Installation;
+export class Trial<Site extends Installation> {
+  readonly installation: Site;
   readonly random: Random;
   private readonly recorder: FaultRecorder;
   private readonly stop: AbortSignal;
   private readonly done = new Map<string, number>();
   private lastFaultEndsAt = 0;
+  readonly problems: string[] = [];
 
   constructor(
-    installation: Installation,
+    installation: Site,
     random: Random,
     { recorder, stop }: { readonly recorder: FaultRecorder; readonly stop: AbortSignal },
   ) {
@@ -81,8 +105,13 @@ export class Trial {
   }
 
   /** Counts something that was done. */
-  did(what: string): void {
-    this.done.set(what, (this.done.get(what) ?? 0) + 1);
+  did(what: string, times = 1): void {
+    this.done.set(what, (this.done.get(what) ?? 0) + times);
+  }
+
+  /** Notes something that is not as promised, and that the checker cannot see. */
+  problem(text: string): void {
+    this.problems.push(text);
   }
 
   /** Lets time pass. Throws if the scene is ended from outside. */
@@ -112,11 +141,13 @@ export interface RunOptions {
   readonly stop: AbortSignal;
 }
 
-/** Runs a scene under a crowd, and judges it. Removes the history unless something is wrong. */
-export async function runScene(scene: Scene, { seed, file, stop }: RunOptions): Promise<Outcome> {
+async function runScene<Site extends Installation>(
+  { start, act }: SceneParts<Site>,
+  { seed, file, stop }: RunOptions,
+): Promise<Outcome> {
   await using parts = new AsyncDisposableStack();
   const webhooksPort = await freePort();
-  const installation = parts.use(await scene.start(webhooksPort));
+  const installation = parts.use(await start(webhooksPort));
   const letters = seed.toString(36).padStart(8, '0').slice(-8);
   const channels = channelsOf(letters, { ...DEFAULT_PREFIXES, kept: KEPT });
   const { kept = KEPT } = channels;
@@ -159,12 +190,12 @@ export async function runScene(scene: Scene, { seed, file, stop }: RunOptions): 
     stop: end.signal,
   });
   const trial = new Trial(installation, new Random(seed), { recorder, stop });
-  const problems: string[] = [];
+  const { problems } = trial;
   const running = crowd.run();
   try {
     // Everybody is there before something breaks.
     await trial.pass(CONNECTING_MS);
-    await scene.act(trial);
+    await act(trial);
     await trial.pass(LAST_MS);
   } catch (error) {
     problems.push(error instanceof Error ? error.message : String(error));

@@ -3,6 +3,7 @@ import {
   appendFileSync,
   chmodSync,
   chownSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -23,7 +24,7 @@ export interface ThrowAwayDatabase extends AsyncDisposable {
 }
 
 /** What is lost is lost with the machine, and no database lives long enough for a vacuum. */
-const FAST = [
+const FAST: readonly string[] = [
   'fsync=off',
   'full_page_writes=off',
   'autovacuum=off',
@@ -31,6 +32,9 @@ const FAST = [
   'wal_level=minimal',
   'max_wal_senders=0',
 ];
+
+/** The end of its log that is shown if it does not start. */
+const LOG_CHARACTERS = 2000;
 
 let sharedPort: Promise<number> | undefined;
 
@@ -145,6 +149,48 @@ export interface OwnCluster extends AsyncDisposable {
   start(): Promise<void>;
 }
 
+/** A cluster that keeps what it has answered, whatever happens to its machine. */
+export interface DurableCluster extends AsyncDisposable {
+  readonly url: string;
+  /** Kills every process of it at once. */
+  kill(): void;
+  start(): void;
+}
+
+/** Makes a cluster in a folder, and starts it. The folder must be empty, and its way open to all users. */
+export async function durablePostgres(folder: string): Promise<DurableCluster> {
+  makeCluster(folder);
+  const port = await freePort();
+  const pidFile = join(folder, 'data/postmaster.pid');
+  const start = () => {
+    startServer(folder, port, []);
+    return Number(readFileSync(pidFile, 'utf8').split('\n', 1)[0]);
+  };
+  let pid = start();
+  const kill = () => {
+    // It would start others in the place of those that are killed.
+    process.kill(pid, 'SIGSTOP');
+    for (const one of [...childrenOf(pid), pid]) process.kill(one, 'SIGKILL');
+  };
+  return {
+    url: urlOf(port, 'postgres'),
+    kill,
+    start() {
+      // It takes any process of this number for its own, and here the machine has not started anew.
+      rmSync(pidFile, { force: true });
+      pid = start();
+    },
+    async [Symbol.asyncDispose]() {
+      if (existsSync(`/proc/${pid}`)) kill();
+    },
+  };
+}
+
+function childrenOf(pid: number): readonly number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return text.split(' ').filter(Boolean).map(Number);
+}
+
 export interface ClusterFiles {
   /** `pg_hba.conf`: who may connect how. */
   readonly access: string;
@@ -215,12 +261,17 @@ function writeClusterFiles(data: string, { access, tls }: ClusterFiles): void {
   }
 }
 
-function startServer(folder: string, port: number): void {
+function startServer(folder: string, port: number, more = FAST): void {
   // Without a Unix socket: the path of one has at most 107 bytes. pg_ctl has the options split by a shell.
   const sockets = 'unix_socket_directories=';
-  const settings = ['listen_addresses=127.0.0.1', sockets, 'max_connections=200', ...FAST];
+  const settings = ['listen_addresses=127.0.0.1', sockets, 'max_connections=200', ...more];
   const options = ['-p', port, ...settings.map((setting) => `-c ${setting}`)];
-  runIn(folder, 'pg_ctl', ['-D', 'data', '-o', options.join(' '), '-l', 'log', '-w', 'start']);
+  try {
+    runIn(folder, 'pg_ctl', ['-D', 'data', '-o', options.join(' '), '-l', 'log', '-w', 'start']);
+  } catch (cause) {
+    const log = readFileSync(join(folder, 'log'), 'utf8');
+    throw new Error(`PostgreSQL did not start: ${log.slice(-LOG_CHARACTERS)}`, { cause });
+  }
 }
 
 function stopServer(folder: string, mode: 'immediate' | 'fast'): void {

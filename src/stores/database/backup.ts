@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../../runtime/error-code.ts';
+import { writeOut } from './beside-store.ts';
 import { sqliteFileOf } from './database.ts';
 import { StoreUnavailable } from './faults.ts';
 import { requireOneName } from './sqlite.ts';
@@ -69,15 +70,5 @@ function makeEmpty(file: string): void {
     throw new StoreUnavailable(`${dirname(file)} cannot be written to: ${messageOf(error)}`, {
       cause: error,
     });
-  }
-}
-
-/** Flushes a file, or the names in a directory, to the disk. */
-function writeOut(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

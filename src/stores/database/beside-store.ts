@@ -21,9 +21,20 @@ export function openToRead(file: string): number | undefined {
   }
 }
 
-/** Writes a new file that only its owner can read. Returns when it is on the disk; if it fails, no part of the file stays. */
+/** Flushes a file, or the names in a directory, to the disk. */
+export function writeOut(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Writes a new file that only its owner can read. Returns when its content is on the disk; if it fails, no part of the file stays. */
 export function writePrivately(file: string, parts: readonly Uint8Array[]): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const made = mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  if (made !== undefined) writeOut(dirname(made));
   const descriptor = openSync(file, 'wx', 0o600);
   try {
     for (const part of parts) {

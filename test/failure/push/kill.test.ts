@@ -1,10 +1,11 @@
 import { expect, it } from 'bun:test';
-import { PushConnection, PushRequests } from '../../../testing/clients/push-requests.ts';
+import { PushConnection } from '../../../testing/clients/push-requests.ts';
 import { runs, testSeed } from '../../../testing/long-run.ts';
 import { Random } from '../../../testing/random.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { instanceSettings, pushSettings } from '../../../testing/servers/push-server.ts';
 import { restart } from '../../../testing/servers/restart.ts';
+import { lostOf } from './lost.ts';
 import { brokenRows, deviceTokens, openRows, publishesAfter } from './rows.ts';
 import { type KnownDevice, Site } from './site.ts';
 
@@ -19,8 +20,6 @@ const TURNS_MAX = 40;
 
 /** More than a round takes on a slow machine. */
 const ROUND_MS = 60_000;
-
-const requests = new PushRequests();
 
 /** Lets sites ask until the server is killed in the middle of what it does. */
 async function killWhileAsked(server: Fanfare, round: number, random: Random) {
@@ -54,35 +53,6 @@ async function killWhileAsked(server: Fanfare, round: number, random: Random) {
   );
   await Promise.all(ends);
   return { sites, answers };
-}
-
-/** What a restarted server has lost of what it had answered to a site, or has changed without a request. */
-async function lostOf(site: Site, server: Fanfare): Promise<readonly string[]> {
-  await using connection = await PushConnection.open(server);
-  const lost: string[] = [];
-  for (const { publishId, sendAtMs } of site.publishes) {
-    if (publishId === undefined) continue;
-    const { status, json } = await connection.request(requests.readPublish(publishId));
-    const kept = typeof json['sendAt'] === 'string' ? Date.parse(json['sendAt']) : undefined;
-    if (status !== 200 || kept !== sendAtMs) {
-      lost.push(`publish ${publishId}: ${status}, sendAt ${json['sendAt']}`);
-    }
-  }
-  for (const device of site.devices) {
-    const found = await stateOf(device, connection);
-    const possible = [device.state, ...(device.doubt === undefined ? [] : [device.doubt])];
-    if (!possible.some((state) => Bun.deepEquals(state, found))) {
-      lost.push(`device ${device.id}: ${JSON.stringify({ found, possible })}`);
-    }
-  }
-  return [...lost, ...site.strangers];
-}
-
-async function stateOf({ id }: KnownDevice, connection: PushConnection): Promise<unknown> {
-  const device = await connection.request(requests.readDevice(id));
-  const page = await connection.request(requests.readInterests(id));
-  if (device.status === 404 && page.status === 404) return 'gone';
-  return { interests: page.json['interests'], userId: device.json['userId'] };
 }
 
 /** Repeats what may be repeated; returns what had another answer than the first time. */

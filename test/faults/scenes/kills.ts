@@ -1,5 +1,5 @@
-import { oneServer, twoServers } from '../installation.ts';
-import type { Scene, Trial } from '../trial.ts';
+import { type Installation, oneServer, twoServers } from '../installation.ts';
+import { type Scene, scene, type Trial } from '../trial.ts';
 
 /** After as many kills, everything has to come to rest. */
 const AT_A_TIME = 5;
@@ -9,8 +9,8 @@ const RUNS_MAX_MS = 5000;
 const GONE_MAX_MS = 2500;
 
 /** Kills servers, one at a time, and starts each again. */
-function killing(times: number): Scene['act'] {
-  return async (trial: Trial) => {
+function killing(times: number) {
+  return async (trial: Trial<Installation>) => {
     const { installation, random } = trial;
     for (let done = 1; done <= times; done++) {
       await trial.pass(random.between(RUNS_MIN_MS, RUNS_MAX_MS));
@@ -28,13 +28,17 @@ function killing(times: number): Scene['act'] {
 export function kills(times: number): readonly Scene[] {
   const act = killing(times);
   return [
-    { name: 'kills: one server', needs: [], start: (port) => oneServer(port, 1), act },
-    { name: 'kills: two servers over Redis', needs: ['redis-server'], start: twoServers, act },
-    {
+    scene({ name: 'kills: one server', start: (port) => oneServer(port, 1), act }),
+    scene({
+      name: 'kills: two servers over Redis',
+      needs: ['redis-server'],
+      start: twoServers,
+      act,
+    }),
+    scene({
       name: 'kills: one server with two threads',
-      needs: [],
       start: (port) => oneServer(port, 2),
       act,
-    },
+    }),
   ];
 }

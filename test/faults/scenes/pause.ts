@@ -1,12 +1,12 @@
-import { oneServer, twoServers } from '../installation.ts';
-import type { Scene, Trial } from '../trial.ts';
+import { type Installation, oneServer, twoServers } from '../installation.ts';
+import { type Scene, scene, type Trial } from '../trial.ts';
 
 /** How long a server is paused, one after the other. Seconds. */
 const PAUSES = [5, 20, 60];
 const BETWEEN_MAX_MS = 4000;
 
 /** Stops a server in the middle of what it does, and lets it continue. */
-async function pausing(trial: Trial): Promise<void> {
+async function pausing(trial: Trial<Installation>): Promise<void> {
   const { installation, random } = trial;
   for (const seconds of PAUSES) {
     await trial.pass(random.between(0, BETWEEN_MAX_MS));
@@ -24,11 +24,11 @@ async function pausing(trial: Trial): Promise<void> {
 }
 
 export const pauses: readonly Scene[] = [
-  { name: 'pause: one server', needs: [], start: (port) => oneServer(port, 1), act: pausing },
-  {
+  scene({ name: 'pause: one server', start: (port) => oneServer(port, 1), act: pausing }),
+  scene({
     name: 'pause: one of two servers over Redis',
     needs: ['redis-server'],
     start: twoServers,
     act: pausing,
-  },
+  }),
 ];

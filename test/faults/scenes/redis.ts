@@ -1,6 +1,6 @@
 import type { OwnRedis } from '../../../testing/servers/redis.ts';
-import { twoServers } from '../installation.ts';
-import type { Scene, Trial } from '../trial.ts';
+import { type OverRedis, twoServers } from '../installation.ts';
+import { type Scene, scene, type Trial } from '../trial.ts';
 
 /** What is done to Redis, as many times each. */
 const TIMES = 3;
@@ -9,9 +9,9 @@ const BETWEEN_MAX_MS = 6000;
 const SILENT_MS = 10_000;
 const GONE_MAX_MS = 2000;
 
-type Harm = (trial: Trial, redis: OwnRedis) => Promise<void>;
+type Harm = (trial: Trial<OverRedis>, redis: OwnRedis) => Promise<void>;
 
-async function silence(trial: Trial, redis: OwnRedis): Promise<void> {
+async function silence(trial: Trial<OverRedis>, redis: OwnRedis): Promise<void> {
   trial.fault('redis-away', { ms: SILENT_MS });
   redis.signal('SIGSTOP');
   try {
@@ -22,7 +22,7 @@ async function silence(trial: Trial, redis: OwnRedis): Promise<void> {
   trial.did(`Redis silent for ${SILENT_MS / 1000} s`);
 }
 
-async function empty(trial: Trial, redis: OwnRedis): Promise<void> {
+async function empty(trial: Trial<OverRedis>, redis: OwnRedis): Promise<void> {
   const ms = trial.random.between(0, GONE_MAX_MS);
   trial.fault('redis-lost', { ms });
   await redis.kill();
@@ -32,12 +32,12 @@ async function empty(trial: Trial, redis: OwnRedis): Promise<void> {
 }
 
 /** Nothing may be noticed. */
-async function forgetScripts(trial: Trial, redis: OwnRedis): Promise<void> {
+async function forgetScripts(trial: Trial<OverRedis>, redis: OwnRedis): Promise<void> {
   await command(redis, ['SCRIPT', 'FLUSH']);
   trial.did('SCRIPT FLUSH');
 }
 
-async function endConnections(trial: Trial, redis: OwnRedis): Promise<void> {
+async function endConnections(trial: Trial<OverRedis>, redis: OwnRedis): Promise<void> {
   const kind = trial.random.pick(['normal', 'pubsub']);
   trial.fault('redis-away');
   await command(redis, ['CLIENT', 'KILL', 'TYPE', kind]);
@@ -54,26 +54,24 @@ function disposable(url: string) {
   return Object.assign(client, { [Symbol.dispose]: () => client.close() });
 }
 
-function scene(name: string, harm: Harm): Scene {
-  return {
+function redisScene(name: string, harm: Harm): Scene {
+  return scene({
     name: `redis: ${name}`,
     needs: ['redis-server'],
     start: twoServers,
     async act(trial) {
-      const { redis } = trial.installation;
-      if (redis === undefined) throw new Error('There is no Redis');
       for (let done = 0; done < TIMES; done++) {
         await trial.pass(trial.random.between(BETWEEN_MIN_MS, BETWEEN_MAX_MS));
-        await harm(trial, redis);
+        await harm(trial, trial.installation.redis);
       }
       await trial.settles();
     },
-  };
+  });
 }
 
 export const redisScenes: readonly Scene[] = [
-  scene('silent', silence),
-  scene('killed, and started without data', empty),
-  scene('without its scripts', forgetScripts),
-  scene('ends connections', endConnections),
+  redisScene('silent', silence),
+  redisScene('killed, and started without data', empty),
+  redisScene('without its scripts', forgetScripts),
+  redisScene('ends connections', endConnections),
 ];

@@ -1,0 +1,66 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { durablePostgres } from '../../testing/databases/postgres.ts';
+import { configOf, spawnFanfare } from '../../testing/servers/fanfare.ts';
+import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
+import { startAgain } from '../../testing/servers/restart.ts';
+import { type Installation, installationOf, optionsOf } from './installation.ts';
+import { OwnDisk } from './machine/own-disk.ts';
+
+export const STORES = ['SQLite', 'PostgreSQL'] as const;
+export type StoreKind = (typeof STORES)[number];
+
+/** A server that has all its files on a disk of the test, its store as well. */
+export interface OnOwnDisk extends Installation {
+  readonly disk: OwnDisk;
+  /** Ends everything that uses the disk, as a machine without power does. Waits between the end of the disk and that of the programs. */
+  losePower(betweenMs: number): Promise<void>;
+  /** Starts everything again. */
+  restorePower(): Promise<void>;
+}
+
+/** Starts a server whose store is on a disk of its own; with PostgreSQL, the database is, too. */
+export async function onOwnDisk(store: StoreKind, webhooksPort: number): Promise<OnOwnDisk> {
+  await using parts = new AsyncDisposableStack();
+  const disk = parts.use(OwnDisk.make());
+  const postgres =
+    store === 'SQLite' ? undefined : parts.use(await durablePostgres(folderIn(disk, 'postgres')));
+  const directory = folderIn(disk, 'server');
+  const options = optionsOf(webhooksPort);
+  const config = {
+    ...options.config,
+    push: pushSettings({ ...instanceSettings(), limits: { publishesPerSecond: 0 } }),
+    ...(postgres === undefined ? {} : { store: { url: postgres.url } }),
+  };
+  const file = join(directory, 'config.json');
+  writeFileSync(file, JSON.stringify(configOf(directory, { ...options, config })));
+  // Only the files of the test: what the server makes at its start must survive as it is.
+  disk.sync();
+  const server = await spawnFanfare(['serve', '--config', file], directory);
+  const owner = parts.move();
+  const installation = installationOf([server], {
+    again: startAgain,
+    owner: { [Symbol.asyncDispose]: () => owner.disposeAsync() },
+  });
+  return Object.assign(installation, {
+    disk,
+    async losePower(betweenMs: number) {
+      disk.cutPower();
+      await Bun.sleep(betweenMs);
+      postgres?.kill();
+      await installation.kill(0);
+    },
+    async restorePower() {
+      await disk.remount();
+      postgres?.start();
+      await installation.start(0);
+    },
+  });
+}
+
+function folderIn(disk: OwnDisk, name: string): string {
+  const folder = join(disk.folder, name);
+  mkdirSync(folder);
+  chmodSync(folder, 0o755);
+  return folder;
+}

@@ -1,0 +1,61 @@
+import { hasPostgres } from '../../../testing/databases/postgres.ts';
+import { DISK_PROGRAMS, whyNoDisk } from '../machine/own-disk.ts';
+import { type OnOwnDisk, onOwnDisk, STORES } from '../on-own-disk.ts';
+import { type Scene, scene, type Trial } from '../trial.ts';
+import { WorkInStore } from '../work-in-store.ts';
+
+/** After as many cuts, everything has to come to rest. */
+const AT_A_TIME = 5;
+/** How long a server runs before it is asked to change its store, and then before its power is cut. Milliseconds. */
+const RUNS_MAX_MS = 3000;
+const WORKS_MIN_MS = 50;
+const WORKS_MAX_MS = 1500;
+/** How long the disk is gone before the programs are, and they before they are started again. Milliseconds. */
+const BETWEEN_MAX_MS = 300;
+const GONE_MAX_MS = 2000;
+
+/** Cuts the power of a server and of its store, and looks whether everything is there that was answered. */
+function cutting(times: number) {
+  return async (trial: Trial<OnOwnDisk>) => {
+    const { installation, random } = trial;
+    const work = new WorkInStore(random);
+    const present = () => {
+      const [server] = installation.servers;
+      if (server === undefined) throw new Error('There is no server');
+      return server;
+    };
+    const password = present().adminPassword;
+    for (let done = 1; done <= times; done++) {
+      await trial.pass(random.between(0, RUNS_MAX_MS));
+      await work.begin(present());
+      await trial.pass(random.between(WORKS_MIN_MS, WORKS_MAX_MS));
+      work.ending();
+      trial.fault('power', { at: 0 });
+      await installation.losePower(random.between(0, BETWEEN_MAX_MS));
+      await work.ended();
+      trial.did('power cut');
+      await trial.pass(random.between(0, GONE_MAX_MS));
+      await installation.restorePower();
+      const lost = await work.lost(present(), done === times ? 'all' : 'last');
+      for (const what of lost) trial.problem(`lost by power cut ${done}: ${what}`);
+      if (present().adminPassword !== password) {
+        trial.problem(`power cut ${done} has changed the password of the admin API`);
+      }
+      if (done % AT_A_TIME === 0 || done === times) await trial.settles();
+    }
+    for (const [what, count] of Object.entries(work.answered)) trial.did(`${what} answered`, count);
+  };
+}
+
+export function powerCuts(times: number): readonly Scene[] {
+  return STORES.map((store) =>
+    scene({
+      name: `power: one server, ${store}`,
+      needs: DISK_PROGRAMS,
+      lacks: () =>
+        store === 'PostgreSQL' && !hasPostgres() ? 'PostgreSQL is not installed' : whyNoDisk(),
+      start: (port) => onOwnDisk(store, port),
+      act: cutting(times),
+    }),
+  );
+}
