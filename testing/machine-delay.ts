@@ -12,7 +12,7 @@ const PAUSE_MS = 20;
 let measuring: Promise<() => Promise<number>> | undefined;
 
 /** Measures one round trip to the other process. Milliseconds. */
-export async function machineDelayMs(): Promise<number> {
+async function machineDelayMs(): Promise<number> {
   measuring ??= startMeasuring();
   return await (await measuring)();
 }

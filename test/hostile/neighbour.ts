@@ -1,70 +1,55 @@
 import { expect } from 'bun:test';
 import type { RawClient } from '../../testing/clients/raw-client.ts';
-import { sampleMachineDelay } from '../../testing/machine-delay.ts';
+import { processorMs } from '../../testing/processor-time.ts';
+import type { Fanfare } from '../../testing/servers/fanfare.ts';
 
 /** The pause of an honest client between two pings. Milliseconds. */
 const BETWEEN_PINGS_MS = 5;
-const QUIET_MS = 300;
 
 /** Fewer prove nothing. On a slow machine, the last of them may come after the attack. */
 const PINGS_MIN = 5;
 
-/** The latencies of all pings of a period. Milliseconds. */
-export interface Latency {
-  readonly pings: number;
+/** What the server did between the pings of an honest client and their answers, during an attack. */
+export interface Pinged<Result> {
+  /** Processor time of the server. Milliseconds. */
   readonly median: number;
   readonly p90: number;
   readonly longest: number;
-  /** The longest delay by the machine itself at the same moments. */
-  readonly machine: number;
-}
-
-/** The latencies of an honest client before and during an attack. */
-export interface Comparison<Result> {
-  readonly quiet: Latency;
-  readonly attacked: Latency;
+  /** The result of the attack. */
   readonly result: Result;
 }
 
-/** Pings as an honest client, first alone and then during an attack. Fails if a ping is not answered. */
-export async function compare<Result>(
+/** Pings as an honest client during an attack. Fails if a ping is not answered. */
+export async function pingDuring<Result>(
+  server: Fanfare,
   client: RawClient,
   attack: () => Promise<Result>,
-): Promise<Comparison<Result>> {
-  const quiet = await pingUntil(client, Bun.sleep(QUIET_MS));
-  const running = attack();
-  const attacked = await pingUntil(client, running);
-  return { quiet, attacked, result: await running };
-}
-
-/**
- * Expects that an honest client hardly noticed. The bounds leave room for a machine on which tests share two cores
- * with the attacker; an attack that succeeds takes seconds.
- */
-export function expectCalm({ quiet, attacked }: Comparison<unknown>): void {
-  const { machine } = attacked;
-  expect(attacked.median).toBeLessThan(quiet.median + 300 + machine);
-  expect(attacked.p90).toBeLessThan(quiet.p90 + 1_500 + machine);
-}
-
-async function pingUntil(client: RawClient, end: Promise<unknown>): Promise<Latency> {
-  const took: number[] = [];
-  const sampled = await sampleMachineDelay();
+): Promise<Pinged<Result>> {
   let isOver = false;
   const over = () => {
     isOver = true;
   };
-  end.then(over, over);
+  const running = attack();
+  running.then(over, over);
+  const took: number[] = [];
   while (!isOver || took.length < PINGS_MIN) {
-    const began = performance.now();
+    const before = processorMs(server);
     await client.ping();
-    took.push(performance.now() - began);
+    took.push(processorMs(server) - before);
     await Bun.sleep(BETWEEN_PINGS_MS);
   }
-  const machine = await sampled.stop();
   took.sort((a, b) => a - b);
   const at = (share: number) => took[Math.floor(took.length * share)] ?? 0;
-  return { pings: took.length, median: at(0.5), p90: at(0.9), longest: took.at(-1) ?? 0, machine };
+  return { median: at(0.5), p90: at(0.9), longest: took.at(-1) ?? 0, result: await running };
+}
+
+/**
+ * Expects that the server hardly did anything else before it answered: it mostly takes up to 10 ms, and 30 ms for the
+ * slowest tenth. The bounds are far above, for slow processors; an attack that succeeds takes seconds.
+ */
+export function expectCalm({ median, p90 }: Pinged<unknown>): void {
+  expect(median).toBeLessThan(200);
+  expect(p90).toBeLessThan(500);
 }
 
 /** Runs an attack of `attacks.fixture.ts` in a process of its own, and returns its result. */

@@ -1,36 +1,26 @@
 import { RawHttp } from '../../testing/clients/raw-http.ts';
-import { machineDelayMs } from '../../testing/machine-delay.ts';
+import { processorMs } from '../../testing/processor-time.ts';
 import type { Fanfare } from '../../testing/servers/fanfare.ts';
 import type { AttackCounts, AttackOptions } from './push-attacker.fixture.ts';
 
 /** The answers that an honest backend got. */
 export interface Seen {
-  /** Milliseconds from a publish to its answer, in order of size. */
-  readonly latenciesMs: readonly number[];
-  /** How long the machine itself delayed an answer at the same moments, in order of size. Milliseconds. */
-  readonly machineMs: readonly number[];
+  /** The processor time of the server between a publish and its answer: the median. Milliseconds. */
+  readonly median: number;
   /** Statuses other than 200. */
   readonly failed: readonly number[];
 }
 
-/** The smallest value that at least this share of the values does not exceed. */
-export function quantile(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-}
-
-/** Publishes one after the other on one connection, with pauses, for at least this time. */
-export async function publishFor(
+/** Publishes one after the other on one connection, with pauses. */
+export async function publishMany(
   server: Fanfare,
   instance: { readonly id: string; readonly secretKey: string },
-  ms: number,
 ): Promise<Seen> {
-  const latenciesMs: number[] = [];
-  const machineMs: number[] = [];
+  const took: number[] = [];
   const failed: number[] = [];
   await using connection = await RawHttp.open({ port: server.pushPort });
-  const endMs = performance.now() + ms;
-  while (performance.now() < endMs || latenciesMs.length < PUBLISHES_MIN) {
-    const beganMs = performance.now();
+  while (took.length < PUBLISHES) {
+    const before = processorMs(server);
     const { status } = await connection.request({
       method: 'POST',
       target: `/publish_api/v1/instances/${instance.id}/publishes/interests`,
@@ -40,23 +30,19 @@ export async function publishFor(
       },
       body: JSON.stringify({ interests: ['nobody'], fcm: { notification: { title: 'Hi' } } }),
     });
-    latenciesMs.push(performance.now() - beganMs);
+    took.push(processorMs(server) - before);
     if (status !== 200) failed.push(status);
-    machineMs.push(await machineDelayMs());
     await Bun.sleep(PAUSE_MS);
   }
-  return {
-    latenciesMs: latenciesMs.toSorted((a, b) => a - b),
-    machineMs: machineMs.toSorted((a, b) => a - b),
-    failed,
-  };
+  const median = took.toSorted((a, b) => a - b)[PUBLISHES >> 1] ?? Number.NaN;
+  return { median, failed };
 }
 
-/** The pause between two publishes. */
+/** The pause between two publishes. Milliseconds. */
 const PAUSE_MS = 10;
 
-/** The fewest publishes: a median of fewer says little. */
-const PUBLISHES_MIN = 20;
+/** A median of fewer says little. */
+export const PUBLISHES = 25;
 
 export interface Attack extends AsyncDisposable {
   counts(): AttackCounts;
