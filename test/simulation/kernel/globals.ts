@@ -9,10 +9,16 @@ const WALL_CLOCK_MS = Date.UTC(2027, 0, 15, 8);
 const RealDate = Date;
 let current: Kernel | undefined;
 let isReplaced = false;
+let taken = 0;
 
 /** Sets whose time passes. */
 export function useKernel(kernel: Kernel): void {
   current = kernel;
+}
+
+/** How often random bytes were drawn. */
+export function chanceTaken(): number {
+  return taken;
 }
 
 /** The kernel whose time passes. */
@@ -141,6 +147,7 @@ function cpuUsage(): NodeJS.CpuUsage {
 }
 
 function fillWithChance(into: ArrayBufferView): ArrayBufferView {
+  taken++;
   const { programs } = kernelInUse();
   const bytes = new Uint8Array(into.buffer, into.byteOffset, into.byteLength);
   for (let place = 0; place < bytes.length; place++) bytes[place] = programs.next() * 256;

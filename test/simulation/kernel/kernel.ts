@@ -19,11 +19,15 @@ export class Kernel {
   readonly world = new Context('world');
   /** The program whose event this is. */
   context = this.world;
+  /** Prints a step; `undefined`: nobody reads it. */
+  readonly trace: ((text: string) => void) | undefined;
   private readonly alarms = new AlarmHeap();
   private now = 0;
   private made = 0;
+  private happened = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, trace?: (line: string) => void) {
+    this.trace = trace && ((text) => trace(`${this.now.toFixed(3)} ${this.context.name}: ${text}`));
     this.random = new Random(seed);
     this.programs = new Random(seed ^ 0x5bd1e995);
   }
@@ -31,6 +35,11 @@ export class Kernel {
   /** Milliseconds since the beginning of the world. */
   get nowMs(): number {
     return this.now;
+  }
+
+  /** How much has happened. The same number: it is still the same event. */
+  get eventNumber(): number {
+    return this.happened;
   }
 
   /** Lets something happen later. Returns how to prevent it. What is due at the same time happens in the order of these calls. */
@@ -69,6 +78,7 @@ export class Kernel {
       atOnce = next.atMs > this.now ? 0 : atOnce + 1;
       if (atOnce > EVENTS_AT_ONCE_MAX) throw new Error(`${context.name} never comes to rest`);
       this.now = next.atMs;
+      this.happened += 1;
       this.context = context;
       next.run();
       drainMicrotasks();

@@ -1,7 +1,13 @@
+import { replaceRuntime } from '../servers/replaced-modules.ts';
 import type { World } from './world.ts';
 
 /**
  * All worlds. A loader replaces the globals that its world needs (`kernel/globals.ts`) before it imports the world, and with it
  * the server.
  */
-export const worlds: Readonly<Record<string, () => Promise<World>>> = {};
+export const worlds: Readonly<Record<string, () => Promise<World>>> = {
+  async threads() {
+    replaceRuntime();
+    return (await import('./threads/world.ts')).threads;
+  },
+};

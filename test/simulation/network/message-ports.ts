@@ -1,0 +1,69 @@
+import type { Context } from '../kernel/context.ts';
+import { type Network, networkInUse } from './network.ts';
+import { delayOf } from './pipe.ts';
+
+/** A port between two loops of a process: messages are copied, arrive in order, and wait until somebody listens. */
+export class ModelledPort {
+  private readonly network: Network;
+  private other: ModelledPort | undefined;
+  private handler: ((event: { readonly data: unknown }) => void) | undefined;
+  private context: Context | undefined;
+  private waiting: unknown[] = [];
+  private arrivesAtMs = 0;
+  private isClosed = false;
+
+  constructor(network: Network) {
+    this.network = network;
+  }
+
+  static pair(network: Network): readonly [ModelledPort, ModelledPort] {
+    const [one, other] = [new ModelledPort(network), new ModelledPort(network)];
+    one.other = other;
+    other.other = one;
+    return [one, other];
+  }
+
+  get onmessage() {
+    return this.handler;
+  }
+
+  set onmessage(handler: ((event: { readonly data: unknown }) => void) | undefined) {
+    this.handler = handler;
+    this.context = this.network.kernel.context;
+    for (const data of this.waiting.splice(0)) this.pass(data);
+  }
+
+  postMessage(message: unknown): void {
+    const { tampering } = this.network;
+    const changed = tampering.messages === undefined ? message : tampering.messages(message);
+    if (!this.isClosed && changed !== undefined) this.other?.take(structuredClone(changed));
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  private take(data: unknown): void {
+    if (this.handler === undefined) this.waiting.push(data);
+    else this.pass(data);
+  }
+
+  private pass(data: unknown): void {
+    const { kernel, loopDelays } = this.network;
+    this.arrivesAtMs = Math.max(this.arrivesAtMs, kernel.nowMs + delayOf(kernel, loopDelays));
+    const deliver = () => {
+      if (!this.isClosed) this.handler?.({ data });
+    };
+    kernel.after(this.arrivesAtMs - kernel.nowMs, deliver, this.context);
+  }
+}
+
+/** In place of the class of the runtime. */
+export class ModelledChannel {
+  readonly port1: ModelledPort;
+  readonly port2: ModelledPort;
+
+  constructor() {
+    [this.port1, this.port2] = ModelledPort.pair(networkInUse());
+  }
+}

@@ -1,0 +1,200 @@
+import type { App } from '../../../src/channels/app.ts';
+import { type Config, configSchema } from '../../../src/config/schema.ts';
+import type { BackgroundToLoop, InitialState } from '../../../src/node/link/messages.ts';
+import { PLENTY_BYTES, shareMemory } from '../../../src/node/memory/shares.ts';
+import { RealtimeLoops } from '../../../src/node/realtime/realtime-loops.ts';
+import { StopTime } from '../../../src/node/stop-time.ts';
+import type { Log, LogFields } from '../../../src/runtime/ports.ts';
+import { systemTimers } from '../../../src/runtime/system-timers.ts';
+import { NO_CLIENT_TLS } from '../../../src/runtime/tls/certificate.ts';
+import { Context } from '../kernel/context.ts';
+import { ModelledPort } from '../network/message-ports.ts';
+import type { Network } from '../network/network.ts';
+import { ModelledBackground, type WebhookSink } from './background.ts';
+import { setHost, type ThreadHost } from './thread-host.ts';
+
+export interface ServerProcessOptions {
+  readonly name: string;
+  readonly network: Network;
+  /** The number of realtime loops. */
+  readonly loops: number;
+  /** As in a configuration file. */
+  readonly settings: object;
+  readonly apps: readonly App[];
+  /** What the last stop has saved. */
+  readonly histories: Uint8Array | undefined;
+  readonly webhooks: WebhookSink;
+  /** Gets each line of the log that no operator should ever see. */
+  readonly onError: (text: string) => void;
+  /** The share of a core that the loops seem to use. */
+  readonly busyShare: number;
+  /** What its wall clock is ahead. Milliseconds. */
+  readonly clockAheadMs: number;
+}
+
+/** A server: all of its realtime loops are the real ones, the rest of the process is modelled. */
+export class ServerProcess implements ThreadHost {
+  readonly log: Log;
+  /** Where it listens, once it does. */
+  port: number | undefined;
+  /** What its stop has saved. */
+  saved: Uint8Array | undefined;
+  /** Whether it has ended by itself. */
+  hasExited = false;
+  private readonly options: ServerProcessOptions;
+  private readonly main: Context;
+  private readonly contexts = new Set<Context>();
+  private readonly background: ModelledBackground;
+  private realtime: RealtimeLoops | undefined;
+  private toBackground: ModelledPort | undefined;
+  private readonly backgroundStopped = Promise.withResolvers<void>();
+  private readonly stopTime = new StopTime();
+  private readonly config: Config;
+
+  constructor(options: ServerProcessOptions) {
+    this.options = options;
+    const { kernel } = options.network;
+    this.log = this.openLog();
+    this.config = configSchema.parse(options.settings);
+    this.background = new ModelledBackground(kernel, options.webhooks);
+    this.main = this.addThread('loop 0');
+  }
+
+  addThread(name: string): Context {
+    const context = new Context(`${this.options.name} ${name}`);
+    context.busyShare = this.options.busyShare;
+    context.clockAheadMs = this.options.clockAheadMs;
+    context.pausedUntilMs = this.main?.pausedUntilMs ?? 0;
+    this.contexts.add(context);
+    setHost(context, this);
+    return context;
+  }
+
+  /** Starts it. Calls back when it listens. */
+  start(onListening: () => void): void {
+    const begin = async () => {
+      const port = await this.open();
+      this.port = port;
+      onListening();
+    };
+    this.options.network.kernel.after(0, () => void begin(), this.main);
+  }
+
+  /** As `SIGTERM` does. Calls back when the process has ended. */
+  stop(onExit: () => void): void {
+    const { kernel } = this.options.network;
+    const stop = async () => {
+      this.stopTime.begin(this.config.drainSeconds);
+      await this.realtime?.stop();
+      await this.stopBackground();
+      const { histories } = this.background;
+      if (histories.length > 0) this.saved = Buffer.concat(histories);
+      await this.realtime?.end();
+      this.hasExited = true;
+      const exit = () => {
+        this.kill();
+        onExit();
+      };
+      kernel.after(0, exit, kernel.world);
+    };
+    kernel.after(0, () => void stop(), this.main);
+  }
+
+  /** Settles when the background loop has committed everything. */
+  private async stopBackground(): Promise<void> {
+    this.toBackground?.postMessage({ type: 'stop' });
+    await this.backgroundStopped.promise;
+  }
+
+  /** As `kill -9` does. */
+  kill(): void {
+    this.options.network.die(this.contexts);
+  }
+
+  /** As `SIGSTOP` does, and `SIGCONT` later. */
+  pause(untilMs: number): void {
+    for (const context of this.contexts) {
+      context.pausedUntilMs = Math.max(context.pausedUntilMs, untilMs);
+    }
+  }
+
+  /** Lets one of its loops stand still, as a long collection of garbage does. */
+  pauseLoop(untilMs: number): void {
+    const context = this.options.network.kernel.random.pick([...this.contexts]);
+    context.pausedUntilMs = Math.max(context.pausedUntilMs, untilMs);
+  }
+
+  setClock(aheadMs: number): void {
+    for (const context of this.contexts) context.clockAheadMs = aheadMs;
+  }
+
+  private async open(): Promise<number> {
+    const { loops, network, apps, histories } = this.options;
+    const { config, background } = this;
+    const own = this.addThread('background');
+    const ports = Array.from({ length: loops }, () => ModelledPort.pair(network));
+    for (const [port] of ports) background.serve(port, own);
+    const [first, ...others] = ports.map(([, port]) => port);
+    const realtime = new RealtimeLoops(
+      {
+        config,
+        memory: shareMemory({
+          memoryBytes: PLENTY_BYTES,
+          config,
+          threads: loops,
+          openFiles: undefined,
+        }),
+        tls: undefined,
+        redisTls: { servers: NO_CLIENT_TLS, sentinels: NO_CLIENT_TLS },
+        timers: systemTimers,
+        log: this.log,
+        logFormat: 'json',
+        logLinesDropped: () => 0,
+        openLogPort: () => new MessageChannel().port1,
+        serverName: this.options.name,
+        toBackground: (message) => first?.postMessage(message),
+        backgroundPorts: others as unknown as readonly MessagePort[],
+      },
+      this.initialState(apps, histories),
+      this.stopTime,
+    );
+    this.realtime = realtime;
+    this.toBackground = first;
+    if (first !== undefined) {
+      first.onmessage = ({ data }) => {
+        const message = data as BackgroundToLoop | { readonly type: 'stopped' };
+        if (message.type === 'stopped') this.backgroundStopped.resolve();
+        else realtime.first.receive(message);
+      };
+    }
+    await realtime.openThreads(this.initialState(apps, histories));
+    return (await realtime.listen()).port;
+  }
+
+  private initialState(apps: readonly App[], histories: Uint8Array | undefined): InitialState {
+    return {
+      apps: structuredClone(apps),
+      usage: [],
+      histories: histories === undefined ? undefined : sharedCopyOf(histories),
+    };
+  }
+
+  private openLog(): Log {
+    const { kernel } = this.options.network;
+    const line =
+      (level: string) =>
+      (message: string, fields: LogFields = {}) => {
+        if (kernel.trace === undefined && level !== 'error') return;
+        const text = `${level} ${message} ${JSON.stringify(fields)}`;
+        kernel.trace?.(text);
+        if (level === 'error') this.options.onError(`${kernel.context.name}: ${text}`);
+      };
+    return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
+  }
+}
+
+function sharedCopyOf(bytes: Uint8Array): SharedArrayBuffer {
+  const shared = new SharedArrayBuffer(bytes.length);
+  new Uint8Array(shared).set(bytes);
+  return shared;
+}
