@@ -9,6 +9,7 @@ import { PushRequests, requestPush } from '../../testing/clients/push-requests.t
 import { configOf, type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { pushSettings } from '../../testing/servers/push-server.ts';
 import { fillStore, type StoredRow } from '../failure/push/delivery-rows.ts';
+import { timesOf } from '../failure/push/delivery-site.ts';
 
 /** A server and a push service of the test, with honest browsers and endpoints that an attacker registered. */
 
@@ -30,6 +31,12 @@ const ALL = 'all';
 
 const HOST = '127.0.0.1';
 
+/** Far longer than the server takes on any machine, and far shorter than it waits for a fake. Milliseconds. */
+const REACHED_MS_MAX = 150_000;
+
+/** Waits an hour for a push service that does not answer. */
+const PATIENT = join(import.meta.dir, 'patient-server.fixture.ts');
+
 /** A browser: honest, or a fake that an attacker registered. */
 export interface Browser {
   readonly instance: number;
@@ -46,15 +53,13 @@ export interface BrowserSiteOptions {
   readonly strangers?: number;
 }
 
-/** A message that reached an honest browser. */
-interface Arrival {
-  readonly name: string;
-  readonly atMs: number;
-}
+/** Kinds that hold a request for as long as the server waits for its answer. */
+const holding: ReadonlySet<Browser['what']> = new Set(['hanging', 'dripping']);
 
 export class BrowserSite implements AsyncDisposable {
   readonly server: Fanfare;
-  readonly arrivals: Arrival[] = [];
+  /** The honest browsers that a message reached, one for each message. */
+  readonly arrivals: string[] = [];
   /** The current answer of the push service for honest browsers. */
   honest: { readonly status: number; readonly headers?: Record<string, string> } = { status: 201 };
   /** Whether the push service accepts everything for fakes, as before an attack. */
@@ -122,6 +127,8 @@ export class BrowserSite implements AsyncDisposable {
     const server = await spawnFanfare(
       ['serve', '--config', join(directory, 'config.json')],
       directory,
+      {},
+      browsers.some(({ what }) => holding.has(what)) ? { program: PATIENT } : {},
     );
     parts.use(server);
     const requests = instances.map((instance) => new PushRequests(instance));
@@ -138,32 +145,26 @@ export class BrowserSite implements AsyncDisposable {
     if (status !== 200) throw new Error(`${status} ${JSON.stringify(json)}`);
   }
 
-  /** Publishes and waits until each honest browser has the message; returns the latencies. Milliseconds. */
-  async reach(instance: number, interest = ALL, withinMs = 60_000): Promise<readonly number[]> {
+  /** Publishes and waits until each honest browser has the message. */
+  async reach(instance: number, interest = ALL): Promise<void> {
     const from = this.arrivals.length;
     const startedAtMs = performance.now();
     const wanted = new Set(this.names[instance]);
-    const took: number[] = [];
     await this.publish(instance, interest);
     for (let at = from; wanted.size > 0; at++) {
       while (at >= this.arrivals.length) {
-        if (performance.now() - startedAtMs > withinMs) {
-          throw new Error(`${wanted.size} honest browsers were not reached in ${withinMs} ms`);
+        if (performance.now() - startedAtMs > REACHED_MS_MAX) {
+          throw new Error(`${wanted.size} honest browsers were not reached`);
         }
         await Bun.sleep(5);
       }
-      const arrival = this.arrivals[at];
-      if (arrival !== undefined && wanted.delete(arrival.name)) {
-        took.push(arrival.atMs - startedAtMs);
-      }
+      wanted.delete(this.arrivals[at] ?? '');
     }
-    return took;
   }
 
   /** Browsers that got more than `messages` messages. */
   gotMoreThan(messages: number): readonly string[] {
-    const byName = Map.groupBy(this.arrivals, ({ name }) => name);
-    return [...byName].filter(([, all]) => all.length > messages).map(([name]) => name);
+    return [...timesOf(this.arrivals)].flatMap(([name, times]) => (times > messages ? [name] : []));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -210,7 +211,7 @@ async function answer(path: string, findSite: () => BrowserSite | undefined): Pr
     case 'ok': {
       const site = findSite();
       const { status = 201, headers = {} } = site?.honest ?? {};
-      if (status === 201) site?.arrivals.push({ name, atMs: performance.now() });
+      if (status === 201) site?.arrivals.push(name);
       return new Response(null, { status, headers });
     }
     case 'refused':

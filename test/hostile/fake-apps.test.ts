@@ -1,23 +1,14 @@
 import { describe, expect, it } from 'bun:test';
+import { join } from 'node:path';
 import { apnsRefusal } from '../../src/fake-gateways/apns/fake-apns.ts';
 import { fcmRefusal } from '../../src/fake-gateways/fcm/fake-fcm.ts';
 import type { Act } from '../../src/fake-gateways/script.ts';
-import { sampleMachineDelay } from '../../testing/machine-delay.ts';
-import {
-  allAccepted,
-  countsOf,
-  DeliverySite,
-  newsFor,
-  type SiteDevice,
-} from '../failure/push/delivery-site.ts';
+import { allAccepted, countsOf, DeliverySite, newsFor } from '../failure/push/delivery-site.ts';
 
 const LONG_MS = 180_000;
 
-/** Latency that is still fine: fakes that hold up others do so for 15 s and more. */
-const SLACK_MS = 14_000;
-
-/** Steps from a publish to a device that a busy machine may delay. */
-const STEPS = 5;
+/** Waits an hour for a gateway that does not answer. */
+const PATIENT = join(import.meta.dir, 'patient-server.fixture.ts');
 
 const FAKES = 150;
 const HONEST = 20;
@@ -54,29 +45,18 @@ const cases = (['apns', 'fcm'] as const).flatMap((platform) =>
   Object.entries(evils[platform]).map(([what, act]) => [platform, what, act] as const),
 );
 
-/** The time at which the last of these devices was accepted. */
-function latestMs(site: DeliverySite, platform: Phone, devices: readonly SiteDevice[]): number {
-  const taken = new Map(
-    site[platform].arrivals
-      .list()
-      .filter(({ status }) => status === 200)
-      .map(({ token, atMs }) => [token, atMs]),
-  );
-  return Math.max(...devices.map(({ address }) => taken.get(address) ?? Number.NaN));
-}
-
 describe.each(cases)('%s, which answers for fakes %s', (platform, _, act) => {
   it(
-    'reaches all honest devices as fast as without fakes',
+    'reaches all honest devices',
     async () => {
       await using site = await DeliverySite.start({
         crowds: [{ [platform]: FAKES + HONEST }, { [platform]: HONEST }],
+        ...(act.act === 'hang' && { program: PATIENT }),
       });
       const { arrivals, script } = site[platform];
       const [attacked, quiet] = [site.instance(0), site.instance(1)];
       const devices = attacked.devices[platform];
       const fakes = devices.slice(0, FAKES);
-      const honest = devices.slice(FAKES);
       // The first publish may take longer, since no device was accepted before.
       const atFirst = platform === 'apns' && act.act === 'hang' ? busyApple : act;
       for (const { address } of fakes) script.forToken(address, atFirst);
@@ -90,8 +70,6 @@ describe.each(cases)('%s, which answers for fakes %s', (platform, _, act) => {
       const witnessesSinceMs = Date.now();
       for (let round = 0; round < 2; round++) {
         arrivals.clear();
-        const machine = await sampleMachineDelay();
-        const startedAtMs = Date.now();
         const [id, theirs] = [
           await site.publish(attacked, newsFor(platform)),
           await site.publish(quiet, newsFor(platform)),
@@ -104,8 +82,6 @@ describe.each(cases)('%s, which answers for fakes %s', (platform, _, act) => {
         expect(await site.finished(quiet, theirs)).toMatchObject({
           platforms: { [platform]: allAccepted(quiet.devices[platform]) },
         });
-        const delayMs = STEPS * (await machine.stop());
-        expect(latestMs(site, platform, honest) - startedAtMs).toBeLessThan(SLACK_MS + delayMs);
         const taken = arrivals.list().filter(({ status }) => status === 200);
         expect(taken).toHaveLength(2 * HONEST);
       }

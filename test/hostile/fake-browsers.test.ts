@@ -1,17 +1,10 @@
 import { describe, expect, it } from 'bun:test';
 import { runs } from '../../testing/long-run.ts';
-import { sampleMachineDelay } from '../../testing/machine-delay.ts';
 import { type Browser, BrowserSite, type Evil, evils, HONEST } from './browser-site.ts';
 
 const LONG_MS = 180_000;
 
-/** Latency that is still fine: fakes that hold up others do so for 15 s and more. */
-const SLACK_MS = 14_000;
-
 const ATTACKS = runs(2, 5);
-
-/** Steps from a publish to a browser that a busy machine may delay. */
-const STEPS = 5;
 
 const kinds = Object.keys(evils) as Evil[];
 
@@ -30,42 +23,25 @@ function crowd(evil: Evil, fakes: number): readonly Browser[] {
   return [...some(5, 'ok'), ...some(fakes, evil), ...some(5, 'ok'), ...some(10, 'ok', 1)];
 }
 
-const longest = (all: readonly number[]) => Math.max(...all);
-
-/** Publishes, and expects that each honest browser has the message soon. */
-async function expectSoon(site: BrowserSite): Promise<void> {
-  const machine = await sampleMachineDelay();
-  const latencyMs = longest(await site.reach(0));
-  expect(latencyMs).toBeLessThan(SLACK_MS + STEPS * (await machine.stop()));
-}
-
 describe('honest browsers', () => {
   it.each(cases)(
-    'keep their latency over %s beside fakes: %s',
+    'are reached over %s beside fakes: %s',
     async (version, evil) => {
       const http2 = version === 'HTTP/2';
       // More than may be in flight at the same time, if they stay in flight.
       const fakes = evil === 'hanging' || evil === 'dripping' ? 600 : 150;
       await using site = await BrowserSite.start({ http2, browsers: crowd(evil, fakes) });
-      // Lets the honest browsers be accepted once, then measures the latency without an attack.
+      // Lets the honest browsers be accepted once.
       await site.reach(0, HONEST);
       await site.reach(1, HONEST);
-      const quiet: number[] = [];
-      for (let round = 0; round < 2; round++) {
-        quiet.push(...(await site.reach(0, HONEST)), ...(await site.reach(1, HONEST)));
-      }
-
-      const machine = await sampleMachineDelay();
-      const attacked: number[] = [];
       for (let round = 0; round < ATTACKS; round++) {
-        attacked.push(...(await site.reach(0)), ...(await site.reach(1)));
-        attacked.push(...(await site.reach(0, HONEST)));
-        await Bun.sleep(500);
+        await site.reach(0);
+        await site.reach(1);
+        await site.reach(0, HONEST);
       }
-      const delayMs = STEPS * (await machine.stop());
-      expect(longest(attacked)).toBeLessThan(longest(quiet) * 3 + SLACK_MS + delayMs);
-      // No doubles: three publishes before the attack, and six during it.
-      expect(site.gotMoreThan(3 + 6)).toEqual([]);
+      // No doubles: one publish before the attack, and two in each round.
+      expect(site.gotMoreThan(1 + 2 * ATTACKS)).toEqual([]);
+      // Nothing that fakes answer counts as an answer about all devices, for which these would wait.
       expect(site.server.output.stderr).not.toMatch(/Gateway (fails|refuses)/);
     },
     LONG_MS,
@@ -74,7 +50,7 @@ describe('honest browsers', () => {
 
 describe('browsers of one push service', () => {
   it(
-    'keep their latency beside fakes at 150 other push services that never answer',
+    'are reached beside fakes at 150 other push services that never answer',
     async () => {
       const fakes = Array.from({ length: 600 }, (_, n) => ({
         instance: 0,
@@ -85,15 +61,10 @@ describe('browsers of one push service', () => {
       await using site = await BrowserSite.start({ http2: false, browsers, strangers: 150 });
       await site.reach(0, HONEST);
       await site.reach(1, HONEST);
-      const quiet = [...(await site.reach(0, HONEST)), ...(await site.reach(1, HONEST))];
-      const machine = await sampleMachineDelay();
-      const attacked: number[] = [];
       for (let round = 0; round < 4; round++) {
-        attacked.push(...(await site.reach(0)), ...(await site.reach(1)));
-        await Bun.sleep(500);
+        await site.reach(0);
+        await site.reach(1);
       }
-      const delayMs = STEPS * (await machine.stop());
-      expect(longest(attacked)).toBeLessThan(longest(quiet) * 3 + SLACK_MS + delayMs);
     },
     LONG_MS,
   );
@@ -105,9 +76,9 @@ describe('an instance of which no browser was ever reached', () => {
     async (evil) => {
       const browsers = [...some(400, evil), ...some(10, 'ok')];
       await using site = await BrowserSite.start({ http2: false, browsers });
-      await site.reach(0, undefined, 120_000);
+      await site.reach(0);
       // One browser has been accepted from then on.
-      await expectSoon(site);
+      await site.reach(0);
     },
     LONG_MS,
   );
@@ -118,7 +89,7 @@ describe('an instance of which no browser was ever reached', () => {
       const browsers = [...some(1, 'asking'), ...some(10, 'ok')];
       await using site = await BrowserSite.start({ http2: false, browsers });
       for (let round = 0; round < 3; round++) {
-        await expectSoon(site);
+        await site.reach(0);
       }
       expect(site.server.output.stderr).not.toMatch(/Gateway (fails|refuses)/);
     },
@@ -126,16 +97,16 @@ describe('an instance of which no browser was ever reached', () => {
   );
 
   it(
-    'logs within seconds that its key is not accepted, and delivers once it is',
+    'logs that its key is not accepted, and delivers once it is',
     async () => {
       const browsers = [...some(20, 'refused'), ...some(10, 'ok')];
       await using site = await BrowserSite.start({ http2: false, browsers });
       site.honest = { status: 403 };
-      const reached = site.reach(0, undefined, 120_000);
+      const reached = site.reach(0);
       const said = await site.server.logged(/refuses the credential/);
       expect(JSON.parse(said)).toMatchObject({ level: 'warn', platform: 'web' });
       site.honest = { status: 201 };
-      expect(longest(await reached)).toBeLessThan(100_000);
+      await reached;
       await site.server.logged(/Gateway recovered/);
     },
     LONG_MS,
@@ -144,20 +115,18 @@ describe('an instance of which no browser was ever reached', () => {
 
 describe('an instance whose browsers were reached', () => {
   it(
-    'logs within seconds that its key is not accepted any more, and reaches them soon after it is',
+    'logs that its key is not accepted any more, and reaches them soon after it is',
     async () => {
       await using site = await BrowserSite.start({ http2: false, browsers: crowd('refused', 100) });
       await site.reach(0, HONEST);
       site.honest = { status: 403 };
-      const startedAtMs = performance.now();
-      const reached = site.reach(0, undefined, 120_000);
+      const reached = site.reach(0);
       const said = await site.server.logged(/Gateway refuses the credential: devices wait/);
-      expect(performance.now() - startedAtMs).toBeLessThan(10_000);
       expect(JSON.parse(said)).toMatchObject({ level: 'warn', reason: 'http-403' });
       site.honest = { status: 201 };
       await reached;
       await site.server.logged(/Gateway recovered/);
-      await expectSoon(site);
+      await site.reach(0);
     },
     LONG_MS,
   );
@@ -168,12 +137,12 @@ describe('an instance whose browsers were reached', () => {
       await using site = await BrowserSite.start({ http2: false, browsers: crowd('failing', 100) });
       await site.reach(0, HONEST);
       site.honest = { status: 503 };
-      const reached = site.reach(0, undefined, 120_000);
+      const reached = site.reach(0);
       await site.server.logged(/sending is paused/);
       site.honest = { status: 201 };
       await reached;
       await site.server.logged(/Gateway recovered/);
-      await expectSoon(site);
+      await site.reach(0);
       expect(site.gotMoreThan(3)).toEqual([]);
     },
     LONG_MS,
