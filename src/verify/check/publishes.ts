@@ -11,6 +11,8 @@ export interface Published {
   /** By device: when a gateway got its notifications. */
   readonly notified: Map<string, LineOf<'notified'>[]>;
   readonly explained: Map<string, string>;
+  /** Notifications after it was known that a gateway had accepted the one before. */
+  readonly repeated: Set<LineOf<'notified'>>;
 }
 
 /** The publishes of a history so far. */
@@ -30,6 +32,7 @@ export class Publishes {
           isRefused: false,
           notified: new Map(),
           explained: new Map(),
+          repeated: new Set(),
         });
         return;
       case 'published':
@@ -44,6 +47,7 @@ export class Publishes {
         }
         const notified = known.notified.get(line.d) ?? [];
         notified.push(line);
+        if (known.explained.get(line.d) === 'accepted') known.repeated.add(line);
         known.notified.set(line.d, notified);
         return;
       }

@@ -422,12 +422,36 @@ describe('pushes and live', () => {
     expect(end(twice().say('notified', { ...notified, d: 'other' }))).toEqual(['pushes']);
   });
 
+  it('notify a device again only if a fault came between the two', () => {
+    const again = (told: Story) => end(told.after(6000).say('notified', notified));
+    const once = () => published().say('notified', notified).after(100);
+    const known = () => once().say('explained', { p: 'p', d: 'd', state: 'accepted' });
+    const before = published().fault('kill').after(6000).say('notified', notified).after(100);
+    expect(again(before)).toEqual(['pushes']);
+    for (const fault of ['kill', 'power', 'gateway', 'store-away']) {
+      expect(again(once().fault(fault))).toEqual([]);
+      expect(again(known().fault(fault))).toEqual(['pushes']);
+    }
+    for (const fault of ['pause', 'cut-off', 'clock'])
+      expect(again(known().fault(fault))).toEqual([]);
+    expect(again(once().fault('stop'))).toEqual(['pushes']);
+  });
+
+  it('count nobody as notified whom no gateway has notified', () => {
+    const counted = () => published().say('explained', { p: 'p', d: 'd', state: 'accepted' });
+    expect(end(counted())).toEqual(['pushes']);
+    expect(end(counted().say('notified', notified))).toEqual([]);
+    expect(end(counted().say('notified', { ...notified, result: 'refused' }))).toEqual(['pushes']);
+  });
+
   it('notify nobody who has the event in the app, unless the link was cut', () => {
     const reached = () => published().get(1, 'a');
     expect(end(reached().say('explained', { p: 'p', d: 'd', state: 'live-reached' }))).toEqual([]);
     expect(end(reached().say('notified', notified))).toEqual(['live']);
     expect(end(reached().close(1).say('notified', notified))).toEqual([]);
-    expect(end(reached().fault('redis-away').say('notified', notified))).toEqual([]);
+    for (const fault of ['redis-away', 'store-away'])
+      expect(end(reached().fault(fault).say('notified', notified))).toEqual([]);
+    expect(end(reached().fault('gateway').say('notified', notified))).toEqual(['live']);
   });
 });
 

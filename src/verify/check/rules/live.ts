@@ -10,8 +10,8 @@ const BOTH = [
   'cut-off',
   'redis-away',
   'redis-lost',
+  'store-away',
   'power',
-  'gateway',
   'clock',
 ] as const;
 

@@ -1,11 +1,23 @@
+import type { FaultKind, LineOf } from '../../history/line.ts';
 import { type Evidence, type Rule, seconds } from '../rule.ts';
 
-/** After these, a device may get the same notification again. */
-const DOUBLING = ['kill', 'power', 'gateway', 'pause', 'cut-off'] as const;
+type Notified = LineOf<'notified'>;
+
+/** With these, a server may lose the result of a notification before it is stored. */
+const LOSING = ['kill', 'power', 'gateway', 'store-away'] as const;
+
+/** With these, a server may repeat what another one has done meanwhile. */
+const OVERTAKING = ['pause', 'cut-off', 'clock'] as const;
 
 /** Each device of a publish is notified, or there is a reason; and not twice. */
 export function pushes({ recording, findings, publishes }: Evidence): Rule {
   const report = (t: number, text: string) => findings.broken('pushes', { t, text });
+  /** Whether a device may get again what it got before. Only a fault between the two allows it. */
+  const mayRepeat = (first: Notified, again: Notified, isKnown: boolean) => {
+    const during = (kinds: readonly FaultKind[]) =>
+      recording.faults.any(kinds, first.t - recording.header.T, again.t);
+    return during(OVERTAKING) || (!isKnown && during(LOSING));
+  };
   return {
     see: {
       publish: (line) => publishes.apply(line),
@@ -17,7 +29,8 @@ export function pushes({ recording, findings, publishes }: Evidence): Rule {
       for (const { p, d, t } of publishes.strange) {
         report(t, `device ${d} was notified of ${p} at ${seconds(t)}, which does not address it`);
       }
-      for (const { sent, acceptedAt, isRefused, notified, explained } of publishes.all.values()) {
+      for (const publish of publishes.all.values()) {
+        const { sent, acceptedAt, isRefused, notified, explained, repeated } = publish;
         const { p } = sent;
         for (const device of Object.keys(sent.devices)) {
           const all = notified.get(device) ?? [];
@@ -33,9 +46,17 @@ export function pushes({ recording, findings, publishes }: Evidence): Rule {
               report(acceptedAt, text);
             }
           }
-          const [once, twice] = all.filter(({ result }) => result === 'accepted');
+          const [once, ...others] = all.filter(({ result }) => result === 'accepted');
+          if (once === undefined && explained.get(device) === 'accepted') {
+            report(
+              acceptedAt,
+              `device ${device} counts as notified of ${p}, and no gateway got it`,
+            );
+          }
+          const twice = others.find(
+            (again) => !mayRepeat(once ?? again, again, repeated.has(again)),
+          );
           if (once === undefined || twice === undefined) continue;
-          if (recording.faults.any(DOUBLING, sent.t, twice.t)) continue;
           const times = `${seconds(once.t)} and ${seconds(twice.t)}`;
           report(twice.t, `device ${device} was notified of ${p} twice: ${times}`);
         }
