@@ -8,7 +8,6 @@ import { kills } from './scenes/kills.ts';
 import { pauses } from './scenes/pause.ts';
 import { powerCuts } from './scenes/power.ts';
 import { redisScenes } from './scenes/redis.ts';
-import { upgrades } from './scenes/upgrade.ts';
 import type { Outcome } from './trial.ts';
 
 /**
@@ -24,7 +23,7 @@ const { values } = parseArgs({
 });
 const times = Number(values.kills);
 if (!Number.isInteger(times) || times < 1) throw new Error('--kills must be a whole number from 1');
-const scenes = [...kills(times), ...pauses, ...redisScenes, ...powerCuts(times), ...upgrades];
+const scenes = [...kills(times), ...pauses, ...redisScenes, ...powerCuts(times)];
 const chosen = scenes.filter(({ name }) => name.includes(values.only ?? ''));
 if (chosen.length === 0) {
   throw new Error(

@@ -31,6 +31,7 @@ import {
   roundRobin,
 } from '../../src/stores/push/jobs/fair-claims.ts';
 import type { MemoryDevices } from './devices.ts';
+import { liveOfPlan } from './live.ts';
 import { endWaiting, spacedOut } from './paused-devices.ts';
 import type { Claimable, Fate, KeptPage, KeptPublish, MemoryPublishes } from './publishes.ts';
 import {
@@ -89,7 +90,8 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
           .sort((a, b) => a.number - b.number);
         for (const kept of some) {
           this.claim(kept.plan, untilMs);
-          claims.push({ publish: underWay(kept), after: kept.plan.upTo });
+          const after = kept.plan.upTo;
+          claims.push({ publish: underWay(kept), after, live: liveOfPlan(kept, nowMs) });
         }
         return some.length;
       }),

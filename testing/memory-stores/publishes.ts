@@ -18,6 +18,7 @@ import type {
 } from '../../src/push/publish-store.ts';
 import { StoreLost } from '../../src/push/store-faults.ts';
 import type { MemoryDevices } from './devices.ts';
+import { type KeptLive, liveOf, liveStatusOf, untilAnswered } from './live.ts';
 
 /** Work that may be claimed from a time on, and the server that claimed it last. */
 export interface Claimable {
@@ -51,6 +52,7 @@ export interface KeptPublish {
   readonly number: number;
   readonly publish: NewPublish;
   readonly dueAtMs: number;
+  readonly live: KeptLive | undefined;
   /** When each device reported what, by `event device-id`. */
   readonly reports: Map<string, number>;
   readonly plan: Claimable & { upTo: number; ended: boolean };
@@ -119,12 +121,15 @@ export class MemoryPublishes implements PublishStore {
       this.keys.set(name, publish);
     }
     const dueAtMs = publish.sendAtMs ?? createdAtMs;
+    const isAsking = publish.live !== undefined && publish.sendAtMs === undefined;
+    const readyAtMs = isAsking ? untilAnswered(publish.live, createdAtMs) : dueAtMs;
     const kept: KeptPublish = {
       number: this.numbered.length + 1,
       publish,
       dueAtMs,
+      live: liveOf(publish),
       reports: new Map(),
-      plan: { readyAtMs: dueAtMs, claimedBy: undefined, upTo: 0, ended: false },
+      plan: { readyAtMs, claimedBy: undefined, upTo: 0, ended: false },
       pages: [],
       users: new Map(),
       over: undefined,
@@ -158,6 +163,7 @@ export class MemoryPublishes implements PublishStore {
         fcm: countsOf(kept, 'fcm'),
         web: countsOf(kept, 'web'),
       },
+      live: liveStatusOf(kept),
       delivered: count('delivery'),
       opened: count('open'),
       reasons: platforms.flatMap((platform) => reasonsOf(kept, platform)),

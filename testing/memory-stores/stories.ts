@@ -5,6 +5,7 @@ import type { ShownPause } from '../../src/push/model/device-pause.ts';
 import { StoreLost } from '../../src/push/store-faults.ts';
 import type { StoryKey, StoryStore } from '../../src/push/story-store.ts';
 import type { KeptDevice, MemoryDevices } from './devices.ts';
+import { liveUsersReached } from './live.ts';
 import { waitingFor } from './paused-devices.ts';
 import type { Fate, KeptPublish, MemoryPublishes } from './publishes.ts';
 
@@ -40,6 +41,7 @@ export class MemoryStories implements StoryStore {
       registeredAtMs: device.registeredAtMs,
       removed: present === undefined ? removalOf(tombstone) : undefined,
       matches: present !== undefined && isNamed(kept, present),
+      live: kept.live?.users.find(({ userId }) => userId === device.userId),
       hasPayload: kept.publish.platforms.includes(platform),
       pause: device.pause && { ...device.pause, ...this.waitingFor(device.number) },
       nextAttemptAtMs: fate?.state === 'retrying' ? fate.dueAtMs : undefined,
@@ -56,10 +58,12 @@ export class MemoryStories implements StoryStore {
   }
 
   async usersReached(publish: number): Promise<UsersReached> {
-    const users = [...(this.publishes.byNumber(publish)?.users ?? [])].sort();
+    const kept = this.publishes.byNumber(publish);
+    const users = [...(kept?.users ?? [])].sort();
     const those = (reached: boolean) =>
       users.filter(([, isReached]) => isReached === reached).map(([user]) => user);
-    return { delivered: those(true), failed: those(false) };
+    const live = kept && liveUsersReached(kept);
+    return { delivered: those(true), failed: those(false), ...(live && { live }) };
   }
 }
 

@@ -4,6 +4,7 @@ import { StoredAudience } from '../../../src/stores/push/devices/audience-source
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
 import { StoredStories } from '../../../src/stores/push/publishes/device-story.ts';
+import { StoredLive } from '../../../src/stores/push/publishes/live-results.ts';
 import { PendingBodies } from '../../../src/stores/push/publishes/pending-bodies.ts';
 import { StoredPendingCompletionEvents } from '../../../src/stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
@@ -12,6 +13,7 @@ import { makeInstance } from '../../../testing/databases/push-instance.ts';
 import { MemoryBacklog } from '../../../testing/memory-stores/backlog.ts';
 import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
 import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
+import { MemoryLive } from '../../../testing/memory-stores/live-results.ts';
 import { MemoryPendingCompletionEvents } from '../../../testing/memory-stores/pending-completion-events.ts';
 import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
 import { MemoryStories } from '../../../testing/memory-stores/stories.ts';
@@ -46,6 +48,7 @@ export async function openPushStores(make: () => Promise<EmptyStore>) {
     pending: new StoredPendingCompletionEvents(database),
     otherPending: new StoredPendingCompletionEvents(second),
     stories: new StoredStories(database),
+    live: new StoredLive(database),
     publishes: new StoredPublishes(database, pendingBodies),
     devices: new StoredDevices(database),
     audience: new StoredAudience(database),
@@ -73,6 +76,7 @@ export function memoryPushStores() {
     pending,
     otherPending: pending,
     stories: new MemoryStories(publishes, devices),
+    live: new MemoryLive(publishes),
     publishes,
     devices,
     audience: new MemoryAudience(devices),

@@ -1,3 +1,4 @@
+import { replaceGlobals } from '../kernel/globals.ts';
 import { replaceRuntime } from '../servers/replaced-modules.ts';
 import type { World } from './world.ts';
 
@@ -9,5 +10,9 @@ export const worlds: Readonly<Record<string, () => Promise<World>>> = {
   async threads() {
     replaceRuntime();
     return (await import('./threads/world.ts')).threads;
+  },
+  async push() {
+    replaceGlobals();
+    return (await import('./push/world.ts')).push;
   },
 };

@@ -1,9 +1,10 @@
-import type { GatewayOf } from '../../src/push/delivering/ports.ts';
-import type { Deliver, Gateway, Outcome } from '../../src/push/gateway.ts';
-import type { Platform, Recipient } from '../../src/push/model/device.ts';
-import type { PublishId } from '../../src/push/model/publish.ts';
-import type { FakeTime } from '../../testing/fake-time.ts';
-import type { Random } from '../../testing/random.ts';
+import type { GatewayOf } from '../../../../src/push/delivering/ports.ts';
+import type { Deliver, Gateway, Outcome } from '../../../../src/push/gateway.ts';
+import type { Platform, Recipient } from '../../../../src/push/model/device.ts';
+import type { PublishId } from '../../../../src/push/model/publish.ts';
+import type { Random } from '../../../../testing/random.ts';
+import type { RecordedHistory } from '../recorded-history.ts';
+import type { WorldTime } from '../world-time.ts';
 
 /** How a gateway behaves for a while. */
 export const moods = [
@@ -13,6 +14,7 @@ export const moods = [
   'shaky',
   'down',
   'hanging',
+  'mute',
   'unauthorised',
   'refusing',
 ] as const;
@@ -35,6 +37,7 @@ const TURNED_BACK = 0.3;
 export interface Send {
   readonly publish: PublishId;
   readonly device: number;
+  readonly token: string;
   readonly seenAtMs: number;
   readonly platform: Platform;
   /** The life of a server that made it. */
@@ -48,7 +51,30 @@ export interface Send {
 /** The longest time until an outcome. */
 const GATEWAY_MS_MAX = 8_000;
 
+/** An answer that takes longer counts as none: a server that stops does not wait for it. */
+const ANSWER_MS = 1_000;
+
 const AT_ONCE = 4;
+
+/** What a gateway does, and what its server gets to know of it. */
+interface Decision {
+  readonly afterMs: number;
+  readonly outcome: Outcome;
+  /** It has notified the device, and does not say so. */
+  readonly isMute?: true;
+}
+
+/** How often a planted fault shows. */
+const SABOTAGED = 0.2;
+
+export interface SimulatedGatewaysOptions {
+  readonly time: WorldTime;
+  readonly random: Random;
+  readonly history: RecordedHistory;
+  readonly sabotage: string | undefined;
+  /** What the history calls a publish. */
+  readonly nameOf: (publish: PublishId) => string;
+}
 
 /** The gateways of all instances as all servers see them, and what was sent to them. */
 export class SimulatedGateways {
@@ -58,13 +84,15 @@ export class SimulatedGateways {
   isCalm = false;
   /** Whether the attack is over: the tokens of all fakes are dead. */
   areFakesGone = false;
-  private readonly time: FakeTime;
+  private readonly options: SimulatedGatewaysOptions;
+  private readonly time: WorldTime;
   private readonly random: Random;
   private readonly moods = new Map<string, Mood>();
 
-  constructor(time: FakeTime, random: Random) {
-    this.time = time;
-    this.random = random;
+  constructor(options: SimulatedGatewaysOptions) {
+    this.options = options;
+    this.time = options.time;
+    this.random = options.random;
   }
 
   setMood(instance: number, platform: Platform, origin: string, mood: Mood): void {
@@ -90,6 +118,7 @@ export class SimulatedGateways {
             const send: Send = {
               publish: publishId,
               device: recipient.number,
+              token: recipient.token,
               seenAtMs: recipient.seenAtMs,
               platform,
               life,
@@ -123,7 +152,9 @@ export class SimulatedGateways {
   ): Promise<Outcome> {
     const origin = recipient.platform === 'web' ? (recipient.token.split('/')[2] ?? '') : '';
     const mood = this.moods.get(`${instance} ${recipient.platform} ${origin}`) ?? 'fine';
-    const { afterMs, outcome } = this.decideEvil(recipient) ?? this.decide(mood, recipient);
+    const decision = this.decideEvil(recipient) ?? this.decide(mood, recipient);
+    this.record(send.publish, recipient.id, decision);
+    const { afterMs, outcome } = decision;
     return new Promise((resolve) => {
       this.time.after(afterMs, () => {
         // A server that crashed gets no outcome.
@@ -135,9 +166,25 @@ export class SimulatedGateways {
     });
   }
 
-  private decideEvil({
-    token,
-  }: Recipient): { readonly afterMs: number; readonly outcome: Outcome } | undefined {
+  /** Records what the device sees. A refusal is recorded, too; a gateway that fails has seen nothing. */
+  private record(publish: PublishId, device: string, { afterMs, outcome, isMute }: Decision): void {
+    const { history, nameOf, sabotage, random, time } = this.options;
+    if (isMute || afterMs > ANSWER_MS) {
+      history.say('fault', {
+        what: 'gateway',
+        on: device,
+        until: time.now() + afterMs - history.startMs,
+      });
+    }
+    if (!isMute && ['try-again', 'not-authorised'].includes(outcome.result)) return;
+    const result = isMute || outcome.result === 'accepted' ? 'accepted' : 'refused';
+    const notified = () => history.say('notified', { p: nameOf(publish), d: device, result });
+    if (sabotage === 'lose-push' && random.chance(SABOTAGED)) return;
+    notified();
+    if (sabotage === 'double-push' && random.chance(SABOTAGED)) notified();
+  }
+
+  private decideEvil({ token }: Recipient): Decision | undefined {
     const evil = evils.find((name) => token.includes(EVIL + name));
     if (evil === undefined) return undefined;
     const afterMs = this.random.between(1, 60);
@@ -166,10 +213,7 @@ export class SimulatedGateways {
     }
   }
 
-  private decide(
-    mood: Mood,
-    recipient: Recipient,
-  ): { readonly afterMs: number; readonly outcome: Outcome } {
+  private decide(mood: Mood, recipient: Recipient): Decision {
     const { random } = this;
     const quick = random.between(1, 60);
     switch (mood) {
@@ -189,6 +233,8 @@ export class SimulatedGateways {
         };
       case 'hanging':
         return { afterMs: GATEWAY_MS_MAX, outcome: tryAgain('no-answer', 'device') };
+      case 'mute':
+        return { afterMs: GATEWAY_MS_MAX, outcome: tryAgain('no-answer', 'device'), isMute: true };
       case 'unauthorised':
         return {
           afterMs: quick,

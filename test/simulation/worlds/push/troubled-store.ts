@@ -1,5 +1,5 @@
-import type { FakeTime } from '../../testing/fake-time.ts';
-import type { Random } from '../../testing/random.ts';
+import type { Random } from '../../../../testing/random.ts';
+import type { WorldTime } from '../world-time.ts';
 
 /** How often the store fails, and how. */
 export interface StoreTrouble {
@@ -17,10 +17,12 @@ export interface TroubleTime {
 }
 
 interface Around {
-  readonly time: FakeTime;
+  readonly time: WorldTime;
   readonly random: Random;
   readonly trouble: StoreTrouble;
   readonly troubles: TroubleTime[];
+  /** Called for each call that fails. */
+  readonly failed: () => void;
   readonly isAlive: () => boolean;
 }
 
@@ -40,21 +42,25 @@ export function troubled<Store extends object>(store: Store, around: Around): St
 
 async function call(
   run: () => unknown,
-  { time, random, trouble, troubles, isAlive }: Around,
+  { time, random, trouble, troubles, failed, isAlive }: Around,
 ): Promise<unknown> {
   const pause = async (ms: number) => {
     if (ms > 0) await new Promise<void>((resolve) => time.after(ms, resolve));
     // A server that crashed gets no answer.
     if (!isAlive()) await new Promise(() => undefined);
   };
-  const fail = (when: string) => {
+  const isTroubled = () => {
     troubles.push({ atMs: time.now() });
+    failed();
+  };
+  const fail = (when: string) => {
+    isTroubled();
     throw new Error(`the store failed ${when}`);
   };
   await pause(trouble.slowMs > 0 ? random.between(0, trouble.slowMs) : 0);
   if (trouble.isAway) {
     // Recorded here, because the caller may crash before it gets the error.
-    troubles.push({ atMs: time.now() });
+    isTroubled();
     await pause(random.pick([0, 0, 700]));
     return fail('since it is away');
   }

@@ -1,45 +1,42 @@
-import { STORE_PAUSE_MS } from '../../src/push/delivering/limits.ts';
-import { limits, type PushWorld } from './push-world.ts';
-import type { Send } from './simulated-gateways.ts';
-import type { SimulatedPublish } from './simulated-publishes.ts';
+import { STORE_PAUSE_MS } from '../../../../src/push/delivering/limits.ts';
+import type { KeptPublish } from '../../../../testing/memory-stores/publishes.ts';
+import type { Broken } from '../world.ts';
+import type { Send } from './gateways.ts';
+import type { SimulatedPublish } from './publishes.ts';
+import type { PushWorld } from './push-world.ts';
+import { limits } from './servers.ts';
 
 /** After a publish was cancelled, only what was in flight goes out. */
 const CANCEL_MS = 3 * limits.claimMs;
 
-/** Returns the broken rules of a world in which everything has ended. */
-export function findProblems(world: PushWorld): readonly string[] {
+/** Returns what is broken in a world in which everything has ended, but for what the checker of histories finds. */
+export function findProblems(world: PushWorld): readonly Broken[] {
   return [
     ...world.problems,
-    ...world.gateways.problems,
-    ...[...world.publishes.all.values()].flatMap((one) => [
-      ...findMiscounts(world, one),
-      ...findWrongSends(world, one),
-    ]),
+    ...[...world.publishes.all.values()].flatMap((one) => {
+      const kept = world.store.find(one.publish.instance, one.publish.id);
+      return kept === undefined
+        ? []
+        : [...findMiscounts(world, one, kept), ...findWrongSends(world, one, kept)];
+    }),
   ];
 }
 
-/** Each device of a publish is accounted for once. */
-function findMiscounts(world: PushWorld, one: SimulatedPublish): readonly string[] {
-  const { id, instance } = one.publish;
-  const problems: string[] = [];
-  const say = (problem: string) => problems.push(`${id}: ${problem}`);
-  const kept = world.publishes.store.find(instance, id);
-  if (kept === undefined) return [`${id} is gone`];
-  const state = kept.over?.state;
-  if (state !== (one.cancelledAtMs === undefined ? 'finished' : 'cancelled')) {
+/** `accounts`: each device of a publish is accounted for once. */
+function findMiscounts(
+  world: PushWorld,
+  { publish, cancelledAtMs, started, finished }: SimulatedPublish,
+  { over, pages }: KeptPublish,
+): readonly Broken[] {
+  const problems: Broken[] = [];
+  const say = (text: string) => problems.push({ rule: 'accounts', text: `${publish.id}: ${text}` });
+  const state = over?.state;
+  if (state !== (cancelledAtMs === undefined ? 'finished' : 'cancelled')) {
     say(`its state is ${state}`);
   }
-  const planned = kept.pages.flatMap(({ devices }) => devices);
+  const planned = pages.flatMap(({ devices }) => devices);
   if (new Set(planned).size !== planned.length) say('a device is in two pages');
-  if (state === 'finished') {
-    // Devices that were pruned meanwhile may have been deleted before they were sent to.
-    const present = new Set(world.devices.of(instance).map(({ number }) => number));
-    const missing = [...one.certain].filter(
-      (device) => present.has(device) && !planned.includes(device),
-    );
-    if (missing.length > 0) say(`the devices ${missing} are in no page`);
-  }
-  for (const page of kept.pages) {
+  for (const page of pages) {
     if (page.state === 'cancelled') continue;
     if (page.fates.size !== page.devices.length)
       say(`page ${page.number} has devices without a fate`);
@@ -49,50 +46,40 @@ function findMiscounts(world: PushWorld, one: SimulatedPublish): readonly string
         say(`device ${device} was cancelled`);
     }
   }
-  if (one.started === 0 && planned.length > 0) say('its start was not reported');
-  if (one.finished > 1) say(`it finished ${one.finished} times`);
+  if (started === 0 && planned.length > 0) say('its start was not reported');
+  if (finished > 1) say(`it finished ${finished} times`);
   const isCertain = !world.hasCrashes && !world.hasStoreTrouble && state === 'finished';
-  if (isCertain && one.finished !== 1) say('its end was not reported once');
+  if (isCertain && finished !== 1) say('its end was not reported once');
   return problems;
 }
 
-/** No device gets a notification twice, unless a crash lost the outcome. */
-function findWrongSends(world: PushWorld, one: SimulatedPublish): readonly string[] {
-  const { publish, cancelledAtMs, endsAtMs } = one;
-  const problems: string[] = [];
+/** `times`, `repeats` and `prunes`: when devices are sent to, how soon again, and which are given up. */
+function findWrongSends(
+  world: PushWorld,
+  { publish, cancelledAtMs, endsAtMs, dueAtMs }: SimulatedPublish,
+  kept: KeptPublish,
+): readonly Broken[] {
+  const problems: Broken[] = [];
   const sends = world.gateways.sends.filter(({ publish: id }) => id === publish.id);
-  const fates = new Map(
-    world.publishes.store
-      .find(publish.instance, publish.id)
-      ?.pages.flatMap(({ fates: some }) => [...some]),
-  );
+  const fates = new Map(kept.pages.flatMap(({ fates: some }) => [...some]));
   for (const [device, some] of Map.groupBy(sends, (send) => send.device)) {
-    const say = (problem: string) => problems.push(`${publish.id}, device ${device}: ${problem}`);
-    const [first] = some;
-    if (first === undefined) continue;
-    for (const { atMs } of some) {
-      if (atMs >= endsAtMs[first.platform]) say('was sent to after the end of its time');
-      if (atMs < one.dueAtMs) say('was sent to before its time');
+    const say = (rule: string, text: string) =>
+      problems.push({ rule, text: `${publish.id}, device ${device}: ${text}` });
+    for (const { atMs, platform } of some) {
+      if (atMs >= endsAtMs[platform]) say('times', 'was sent to after the end of its time');
+      if (atMs < dueAtMs) say('times', 'was sent to before its time');
       if (cancelledAtMs !== undefined && atMs > cancelledAtMs + CANCEL_MS) {
-        say('was sent to long after the publish was cancelled');
+        say('times', 'was sent to long after the publish was cancelled');
       }
     }
     for (const [index, send] of some.entries()) {
       const next = some[index + 1];
       const wrong = next && whyWrong(send, next);
-      if (next && wrong && !isExcused(world, send, next)) say(wrong);
+      if (next && wrong && !isExcused(world, send, next)) say('repeats', wrong);
     }
-    const fate = fates.get(device);
-    if (fate?.state === 'accepted' && !some.some(({ outcome }) => outcome?.result === 'accepted')) {
-      say('counts as accepted, and no gateway has accepted it');
+    if (fates.get(device)?.state === 'pruned' && some.every((send) => !mayPrune(send))) {
+      say('prunes', 'was pruned though its token is not known to be dead');
     }
-    if (fate?.state === 'pruned' && some.every((send) => !mayPrune(send))) {
-      say('was pruned though its token is not known to be dead');
-    }
-  }
-  for (const [device, fate] of fates) {
-    if (fate.state !== 'accepted' || sends.some((send) => send.device === device)) continue;
-    problems.push(`${publish.id}, device ${device}: counts as accepted, and was never sent to`);
   }
   return problems;
 }
@@ -105,7 +92,8 @@ function whyWrong(send: Send, next: Send): string | undefined {
   }
   if (outcome.result === 'try-again') {
     const { afterMs } = outcome;
-    return afterMs !== undefined && next.atMs < endedAtMs + afterMs
+    // Another token is another device to its gateway.
+    return afterMs !== undefined && next.token === send.token && next.atMs < endedAtMs + afterMs
       ? 'was sent to again earlier than its gateway wants'
       : undefined;
   }
@@ -119,7 +107,7 @@ const STORE_RETRY_MS = 3_000;
 
 /** Whether a server could not store an outcome: it crashed or stopped, or its claim expired while the store was away. */
 function isExcused(world: PushWorld, send: Send, next: Send): boolean {
-  const { lives, storeTroubles } = world;
+  const { lives, storeTroubles } = world.servers;
   const life = lives[send.life];
   if (life === undefined) return false;
   const { endedAtMs } = life;
@@ -144,7 +132,9 @@ function isExcused(world: PushWorld, send: Send, next: Send): boolean {
 const KEEP_MS = 105;
 
 /** Whether a server had the time to store an outcome before it crashed. */
-function wasKept({ storeSlowMs, storeTroubles }: PushWorld, send: Send, diedAtMs: number): boolean {
+function wasKept({ servers }: PushWorld, send: Send, diedAtMs: number): boolean {
+  const { storeTroubles, trouble } = servers;
+  const { slowMs: storeSlowMs } = trouble;
   if (send.endedAtMs === undefined) return false;
   const heardAtMs = send.endedAtMs;
   // The commit before it may have had to end first; each takes time on the way there and back.
