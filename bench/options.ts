@@ -7,6 +7,11 @@ const usage = `npm run bench -- [SCENARIO ...] [options]     Channels beside ben
 npm run bench -- push [options]               push: how fast publishes reach their devices
 npm run bench -- accept [options]             push: publishes and registrations accepted per second
 npm run bench -- soak [options]               clients that come, go and chat for minutes, each delivery checked
+npm run bench -- million [options]            one server and as many silent subscribers as the machine can hold
+npm run bench -- storm [options]              all connections reset at once, and back
+npm run bench -- tls [options]                connections with TLS beside connections without
+npm run bench -- neighbours [options]         latency of a quiet app beside a busy one
+npm run bench -- recovery [options]           seconds from a fault until clients are right again
 
 Options of scenarios:
 
@@ -21,7 +26,7 @@ Options of scenarios:
     --app-id ID      protocol, instead of Fanfare; it is not pinned to a core
     --key KEY
     --secret SECRET
-  --help           print this; push, accept and soak have a --help of their own
+  --help           print this; each of the others above has a --help of its own
 `;
 
 /** A scenario in the help. */

@@ -6,6 +6,11 @@ import { helpFor, type Options, readOptions, UsageError, writeResults } from './
 import { benchAccept } from './push/accept/accept.ts';
 import { benchPush } from './push/deliver.ts';
 import { printConditions, printStep } from './report.ts';
+import { million } from './scale/million/million.ts';
+import { neighbours } from './scale/neighbours/neighbours.ts';
+import { recovery } from './scale/recovery.ts';
+import { storm } from './scale/storm/storm.ts';
+import { tls } from './scale/tls/tls.ts';
 import { type Bench, choose } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 import { type Contender, fanfare, floor, runningAt } from './servers.ts';
@@ -27,6 +32,11 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
   push: benchPush,
   accept: benchAccept,
   soak,
+  million,
+  storm,
+  tls,
+  neighbours,
+  recovery,
 };
 
 async function benchScenarios(args: string[]): Promise<number> {

@@ -4,6 +4,8 @@ import { dlopen, FFIType, read } from 'bun:ffi';
 const AF_INET = 2;
 const SOCK_STREAM = 1;
 const SOCK_CLOEXEC = 0o2000000;
+const SOL_SOCKET = 1;
+const SO_LINGER = 13;
 const IPPROTO_TCP = 6;
 const TCP_NODELAY = 1;
 const MSG_DONTWAIT = 0x40;
@@ -24,6 +26,7 @@ const SOME = 64;
 /** The same for those that go last. */
 const FEW = 8;
 const READ_BYTES = 256 * 1024;
+const ONE = Int32Array.of(1);
 
 const libc = openLibc();
 
@@ -33,6 +36,7 @@ function openLibc() {
   }
   return dlopen('libc.so.6', {
     socket: { args: ['i32', 'i32', 'i32'], returns: 'i32' },
+    bind: { args: ['i32', 'ptr', 'u32'], returns: 'i32' },
     connect: { args: ['i32', 'ptr', 'u32'], returns: 'i32' },
     setsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'u32'], returns: 'i32' },
     send: { args: ['i32', 'ptr', 'u64', 'i32'], returns: FFIType.i64_fast },
@@ -62,12 +66,26 @@ function socketAddress(address: string, port: number): Uint8Array {
   return Uint8Array.of(AF_INET, 0, port >>> 8, port & 255, ...ip, 0, 0, 0, 0, 0, 0, 0, 0);
 }
 
-/** Who a connection belongs to. */
+/** Who a connection belongs to, or many of them, which it knows by their descriptors. */
 export interface ConnectionOwner {
   /** What came, in `bytes[0..length)`. They are overwritten by the next read. */
-  received(bytes: Buffer, length: number): void;
+  received(bytes: Buffer, length: number, fd: number): void;
   /** The other side ended the connection, or it broke. */
-  closed(): void;
+  closed(fd: number): void;
+}
+
+/** How a connection is opened and read. */
+export interface ConnectionOptions {
+  /**
+   * A connection with high priority does not wait for the others, as if it were on another machine; one with low
+   * priority does not delay the others.
+   */
+  readonly goes?: 'first' | 'in turn' | 'last';
+  /**
+   * The IPv4 address and the port of this end. Without it, the kernel looks for a port, which takes it long when half of
+   * those of an address are in use.
+   */
+  readonly from?: { readonly address: string; readonly port: number };
 }
 
 /**
@@ -81,7 +99,8 @@ export class KernelSockets implements Disposable {
   readonly #firstEpoll = checked('epoll_create1', libc.epoll_create1(0));
   /** Of the connections that are read when no other has anything. It is itself in the first one, too. */
   readonly #lastEpoll = checked('epoll_create1', libc.epoll_create1(0));
-  readonly #owners = new Map<number, ConnectionOwner>();
+  /** By descriptor. The kernel gives out the lowest numbers, so that this takes 8 bytes for each connection. */
+  readonly #owners: (ConnectionOwner | undefined)[] = [];
   readonly #events = new Uint8Array(EVENTS_MAX * EVENT_BYTES);
   readonly #eventView = new DataView(this.#events.buffer);
   readonly #buffer = Buffer.alloc(READ_BYTES);
@@ -113,25 +132,25 @@ export class KernelSockets implements Disposable {
     return this.#reads;
   }
 
-  /**
-   * Opens a connection, and waits until the kernel of the other side accepts it. Takes an IPv4 address. A connection
-   * with high priority does not wait for the others, as if it were on another machine; one with low priority does not
-   * delay the others.
-   */
+  /** Opens a connection, and waits until the kernel of the other side accepts it. Takes an IPv4 address. */
   connect(
     address: string,
     port: number,
     owner: ConnectionOwner,
-    goes: 'first' | 'in turn' | 'last' = 'in turn',
+    { goes = 'in turn', from }: ConnectionOptions = {},
   ): number {
     const fd = checked('socket', libc.socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (from !== undefined) {
+      const own = socketAddress(from.address, from.port);
+      checked('bind', libc.bind(fd, own, own.length));
+    }
     const name = socketAddress(address, port);
     checked('connect', libc.connect(fd, name, name.length));
-    checked('setsockopt', libc.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, Int32Array.of(1), 4));
+    checked('setsockopt', libc.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, ONE, 4));
 
     const epolls = { first: this.#firstEpoll, 'in turn': this.#epoll, last: this.#lastEpoll };
     this.#watch(epolls[goes], fd);
-    this.#owners.set(fd, owner);
+    this.#owners[fd] = owner;
     return fd;
   }
 
@@ -143,14 +162,21 @@ export class KernelSockets implements Disposable {
   }
 
   close(fd: number): void {
-    this.#owners.delete(fd);
+    this.#owners[fd] = undefined;
     libc.close(fd);
+  }
+
+  /** Ends a connection by a reset, as if this end had crashed. */
+  reset(fd: number): void {
+    // Lingers for 0 s.
+    libc.setsockopt(fd, SOL_SOCKET, SO_LINGER, Int32Array.of(1, 0), 8);
+    this.close(fd);
   }
 
   /** Closes all connections. Their owners are not notified. */
   [Symbol.dispose](): void {
-    for (const fd of this.#owners.keys()) libc.close(fd);
-    this.#owners.clear();
+    for (const [fd, owner] of this.#owners.entries()) if (owner !== undefined) libc.close(fd);
+    this.#owners.length = 0;
     libc.close(this.#firstEpoll);
     libc.close(this.#lastEpoll);
     libc.close(this.#epoll);
@@ -210,17 +236,17 @@ export class KernelSockets implements Disposable {
   }
 
   #read(fd: number): void {
-    const owner = this.#owners.get(fd);
+    const owner = this.#owners[fd];
     // Closed by us while an earlier event of the same poll was dealt with.
     if (owner === undefined) return;
     const length = Number(libc.recv(fd, this.#buffer, READ_BYTES, MSG_DONTWAIT));
     if (length > 0) {
       this.#reads += 1;
-      owner.received(this.#buffer, length);
+      owner.received(this.#buffer, length, fd);
       return;
     }
     if (length < 0 && errno() === EAGAIN) return;
     this.close(fd);
-    owner.closed();
+    owner.closed(fd);
   }
 }

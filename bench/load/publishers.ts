@@ -13,7 +13,7 @@ class Publisher implements ConnectionOwner {
   constructor(publishers: Publishers, sockets: KernelSockets, app: AppAddress) {
     this.#publishers = publishers;
     this.#sockets = sockets;
-    this.#fd = sockets.connect(app.host, app.port, this, 'first');
+    this.#fd = sockets.connect(app.host, app.port, this, { goes: 'first' });
   }
 
   send(request: Uint8Array): void {

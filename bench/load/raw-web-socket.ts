@@ -1,6 +1,6 @@
 import type { AppAddress } from '../bench-app.ts';
 import { clientFrame, FrameScanner, type FrameSink, opcodes } from './frames.ts';
-import type { ConnectionOwner, KernelSockets } from './kernel-sockets.ts';
+import type { ConnectionOptions, ConnectionOwner, KernelSockets } from './kernel-sockets.ts';
 
 /** A WebSocket connection, made by hand on a TCP connection. */
 export abstract class RawWebSocket implements ConnectionOwner, FrameSink {
@@ -14,9 +14,9 @@ export abstract class RawWebSocket implements ConnectionOwner, FrameSink {
   private isOver = false;
 
   /** Connects to a server at an IPv4 address, and begins the handshake. */
-  constructor(sockets: KernelSockets, app: AppAddress) {
+  constructor(sockets: KernelSockets, app: AppAddress, options?: ConnectionOptions) {
     this.sockets = sockets;
-    this.fd = sockets.connect(app.host, app.port, this);
+    this.fd = sockets.connect(app.host, app.port, this, options);
     sockets.send(this.fd, upgradeRequest(app));
   }
 

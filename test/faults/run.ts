@@ -4,10 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ruleNames } from '../../src/verify/check/verdict.ts';
 import { isKept, reportText } from '../../src/verify/report.ts';
-import { kills } from './scenes/kills.ts';
-import { pauses } from './scenes/pause.ts';
-import { powerCuts } from './scenes/power.ts';
-import { redisScenes } from './scenes/redis.ts';
+import { allScenes } from './scenes/all.ts';
 import type { Outcome } from './trial.ts';
 
 /**
@@ -23,7 +20,7 @@ const { values } = parseArgs({
 });
 const times = Number(values.kills);
 if (!Number.isInteger(times) || times < 1) throw new Error('--kills must be a whole number from 1');
-const scenes = [...kills(times), ...pauses, ...redisScenes, ...powerCuts(times)];
+const scenes = allScenes(times);
 const chosen = scenes.filter(({ name }) => name.includes(values.only ?? ''));
 if (chosen.length === 0) {
   throw new Error(

@@ -116,6 +116,6 @@ export class SessionClient implements ConnectionOwner {
 
   private connect(owner: ConnectionOwner): number {
     const { app, sockets } = this.options;
-    return sockets.connect(app.host, app.port, owner, 'last');
+    return sockets.connect(app.host, app.port, owner, { goes: 'last' });
   }
 }

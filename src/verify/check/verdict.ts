@@ -40,10 +40,16 @@ export interface RuleResult {
   readonly excused: number;
 }
 
-/** A fault, and how long it took until every client was connected, subscribed and right again. */
+/**
+ * A fault, and how long it took until every client was connected, subscribed and right again. Seconds; `null`: not before the
+ * history ended.
+ */
 export interface Recovery {
   readonly t: number;
-  /** `null`: not before the history ended. */
+  /** Until the first one was, of the clients that were not right at some time. */
+  readonly first: number | null;
+  /** Until half of these were. */
+  readonly median: number | null;
   readonly seconds: number | null;
 }
 
