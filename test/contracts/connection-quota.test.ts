@@ -115,6 +115,23 @@ describe('the connections of an app on several servers', () => {
     expect(await placesAt(two.quotas, app, 4)).toBe(3);
   });
 
+  it('are swept after the last place of a killed server was given back', async () => {
+    const { cluster, loops } = await loopsOverRedis(2);
+    const [one, two] = loops as [RedisLoop, RedisLoop];
+    const app = limited();
+    await cluster.advance(12_000);
+    await one.quotas.take(app);
+    one.open.set(app, 1);
+    await cluster.advance(1000);
+    // The number of open connections is stated a second later, and the server does not live so long.
+    one.quotas.release(app);
+    await cluster.settled();
+    await cluster.kill(one);
+    await cluster.advance(15_000);
+    const { servers } = await two.quotas.figures([app], 0);
+    expect(servers).toMatchObject([{ name: 'server-1' }]);
+  });
+
   it('keep their places, and are let in beyond the limit, when a server was taken for dead', async () => {
     const { cluster, loops } = await loopsOverRedis(2);
     const [one, two] = loops as [RedisLoop, RedisLoop];

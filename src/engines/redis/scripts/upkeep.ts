@@ -86,7 +86,7 @@ local function sweep(limit)
   for _, app in ipairs(some(H)) do
     local held = tonumber(string.match(call('HGET', H, app), '^%d+'))
     call('HDEL', H, app)
-    if call('HINCRBY', P .. 'X', app, -held) <= 0 then call('HDEL', P .. 'X', app) end
+    if call('HINCRBY', P .. 'X', app, 0 - held) <= 0 then call('HDEL', P .. 'X', app) end
   end
   for _, field in ipairs(some(M)) do
     local at = string.find(field, '\\n', 1, true)
