@@ -1,0 +1,17 @@
+import type { Random } from '../../../../testing/random.ts';
+import { integerOf } from '../keyspace.ts';
+import type { Reply } from '../reply.ts';
+
+/** Draws of some names: one without a count, different ones for a positive count, any for a negative one. */
+export function drawn(random: Random, names: readonly string[], count: string | undefined): Reply {
+  if (count === undefined) return random.pickIfAny(names) ?? null;
+  const wanted = integerOf(count);
+  if (names.length === 0) return [];
+  if (wanted < 0) return Array.from({ length: -wanted }, () => random.pick(names));
+  const left = [...names];
+  const taken: string[] = [];
+  while (taken.length < wanted && left.length > 0) {
+    taken.push(...left.splice(random.between(0, left.length - 1), 1));
+  }
+  return taken;
+}
