@@ -1,4 +1,6 @@
 /** `npm run bench`: every benchmark. `--help` explains the options. */
+
+import { checkOut, UnknownCommit } from '../testing/servers/checked-out.ts';
 import { describeConditions } from './machine/conditions.ts';
 import { findPinning } from './machine/cores.ts';
 import { goFirst } from './machine/priority.ts';
@@ -15,7 +17,6 @@ import { type Bench, choose } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 import { type Contender, fanfare, floor, runningAt } from './servers.ts';
 import { soak } from './soak/soak.ts';
-import { checkOut } from './versions/checked-out.ts';
 import { compareVersions, printVersions, type VersionComparison } from './versions/compare.ts';
 import { chooseWorks } from './versions/works.ts';
 
@@ -111,7 +112,7 @@ const [command = '', ...args] = process.argv.slice(2);
 try {
   process.exitCode = await (commands[command]?.(args) ?? benchScenarios(process.argv.slice(2)));
 } catch (error) {
-  if (!(error instanceof UsageError)) throw error;
+  if (!(error instanceof UsageError || error instanceof UnknownCommit)) throw error;
   console.error(`bench: ${error.message}\nTry --help.`);
   process.exitCode = 2;
 }

@@ -1,10 +1,10 @@
+import type { CheckedOut } from '../../testing/servers/checked-out.ts';
 import { inRounds } from '../in-rounds.ts';
 import { startLoad } from '../load-calls.ts';
 import { type UsedSeconds, usedSecondsOf } from '../machine/cpu-usage.ts';
 import { align, median, ratio, spread, tenths } from '../report.ts';
 import type { Bench } from '../scenario.ts';
 import { startFanfare } from '../servers.ts';
-import type { CheckedOut } from './checked-out.ts';
 import type { Loaded, Work } from './works.ts';
 
 const ROUND_SECONDS = 1.5;

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { durablePostgres } from '../../testing/databases/postgres.ts';
 import { configOf, spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
-import { startAgain } from '../../testing/servers/restart.ts';
 import { type Installation, installationOf, optionsOf } from './installation.ts';
 import { OwnDisk } from './machine/own-disk.ts';
 
@@ -39,7 +38,6 @@ export async function onOwnDisk(store: StoreKind, webhooksPort: number): Promise
   const server = await spawnFanfare(['serve', '--config', file], directory);
   const owner = parts.move();
   const installation = installationOf([server], {
-    again: startAgain,
     owner: { [Symbol.asyncDispose]: () => owner.disposeAsync() },
   });
   return Object.assign(installation, {

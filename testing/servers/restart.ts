@@ -22,19 +22,25 @@ export async function restart(
   return node !== undefined && nodes.length === 1 ? node : behindTheSame(server, nodes);
 }
 
+interface Again {
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Starts it: as the present program by default. */
+  readonly spawn?: typeof spawnFanfare;
+  readonly tries?: number;
+}
+
 /** Starts a server that has ended with the configuration and the port that it had. */
 export async function startAgain(
   { directory, port }: Pick<Fanfare, 'directory' | 'port'>,
-  environment: Readonly<Record<string, string>> = {},
-  tries = TRIES,
+  { environment = {}, spawn = spawnFanfare, tries = TRIES }: Again = {},
 ): Promise<Fanfare> {
   const config = join(directory, 'config.json');
   const samePort = { ...environment, FANFARE_CHANNELS_PORT: String(port) };
   try {
-    return await spawnFanfare(['serve', '--config', config], directory, samePort);
+    return await spawn(['serve', '--config', config], directory, samePort);
   } catch (error) {
     if (tries === 1 || !String(error).includes('is in use by another program')) throw error;
     await Bun.sleep(BETWEEN_TRIES_MS);
-    return await startAgain({ directory, port }, environment, tries - 1);
+    return await startAgain({ directory, port }, { environment, spawn, tries: tries - 1 });
   }
 }

@@ -65,6 +65,11 @@ export class TcpProxy implements AsyncDisposable {
     for (const pair of this.pairs) if (pair.sent.includes(text)) setStalled(pair, true);
   }
 
+  /** Throws away all further replies on the connections whose client has sent a text. */
+  loseRepliesOfThoseThatSent(text: string): void {
+    for (const pair of this.pairs) if (pair.sent.includes(text)) pair.hasLostReplies = true;
+  }
+
   /** Lets everything through that was held back. */
   resume(): void {
     this.isStalled = false;

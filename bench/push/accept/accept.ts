@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { checkOut } from '../../../testing/servers/checked-out.ts';
 import { inTurn, othersIn } from '../../beside-floor.ts';
 import { describeConditions } from '../../machine/conditions.ts';
 import { findPinning, type Pinning } from '../../machine/cores.ts';
@@ -12,7 +13,6 @@ import { leastDisturbed } from '../../machine/quiet.ts';
 import { runTask } from '../../machine/run-task.ts';
 import { countOf, parseOptions, UsageError, writeResults } from '../../options.ts';
 import { printConditions } from '../../report.ts';
-import { checkOut } from '../../versions/checked-out.ts';
 import { benchInstances } from './bench-instances.ts';
 import { compareKept, isAllKept, type Kept } from './kept.ts';
 import type { LoadTask, Run } from './load.ts';

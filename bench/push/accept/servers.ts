@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import type { CheckedOut } from '../../../testing/servers/checked-out.ts';
 import { type StartedServer, startFanfare, startFloor } from '../../servers.ts';
-import type { CheckedOut } from '../../versions/checked-out.ts';
 import { benchInstances } from './bench-instances.ts';
 
 /** A server under load, up and ready. */

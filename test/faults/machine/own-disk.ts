@@ -182,10 +182,10 @@ function endThoseIn(folder: string): void {
   }
 }
 
+/** A process that was killed has no command any more, also while nobody has asked for its end. */
 function isRunning(pid: number): boolean {
   try {
-    process.kill(pid, 0);
-    return true;
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
   } catch {
     return false;
   }

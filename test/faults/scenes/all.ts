@@ -3,6 +3,7 @@ import { kills } from './kills.ts';
 import { pauses } from './pause.ts';
 import { powerCuts } from './power.ts';
 import { redisScenes } from './redis.ts';
+import { upgrades } from './upgrade.ts';
 
 /** Every scene; servers are killed, and their power is cut, so many times. */
 export const allScenes = (times: number): readonly Scene[] => [
@@ -10,4 +11,5 @@ export const allScenes = (times: number): readonly Scene[] => [
   ...pauses,
   ...redisScenes,
   ...powerCuts(times),
+  ...upgrades,
 ];

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'bun:test';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { UsageError } from '../options.ts';
-import { checkOut } from './checked-out.ts';
+import { checkOut, UnknownCommit } from './checked-out.ts';
 
 const repository = mkdtempSync(join(tmpdir(), 'fanfare-repository-'));
 const author = ['-c', 'user.name=A', '-c', 'user.email=a@example.com'];
@@ -47,7 +46,7 @@ it('refuses what is no commit of the repository', () => {
   for (const unknown of ['no-such-branch', '', '--all', 'HEAD:version']) {
     const checkOutUnknown = () => checkOut(unknown, repository);
 
-    expect(checkOutUnknown).toThrow(UsageError);
+    expect(checkOutUnknown).toThrow(UnknownCommit);
     expect(checkOutUnknown).toThrow(`there is no commit "${unknown}"`);
   }
 });

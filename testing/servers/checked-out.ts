@@ -1,7 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { UsageError } from '../options.ts';
+
+/** A commit that is not to be had here. The message is for whoever named it. */
+export class UnknownCommit extends Error {
+  override readonly name = 'UnknownCommit';
+}
 
 /** The files of a commit with the packages that its server needs, until it is disposed. */
 export interface CheckedOut extends Disposable {
@@ -12,16 +16,16 @@ export interface CheckedOut extends Disposable {
 
 /**
  * Checks out a commit of this repository (or of the one around another folder) into a temporary folder. Throws
- * `UsageError` if there is no such commit.
+ * `UnknownCommit` if there is no such commit.
  */
 export function checkOut(commit: string, within: string = import.meta.dir): CheckedOut {
-  if (Bun.which('git') === null) throw new UsageError('--beside needs git');
+  if (Bun.which('git') === null) throw new UnknownCommit('an older version needs git');
   const git = (...args: string[]) => run(['git', ...args], within);
   const name = `${commit}^{commit}`;
   const found = git('rev-parse', '--verify', '--quiet', '--end-of-options', name);
-  if (!found.success) throw new UsageError(`there is no commit "${commit}" in this repository`);
+  if (!found.success) throw new UnknownCommit(`there is no commit "${commit}" in this repository`);
 
-  const parent = mkdtempSync(join(tmpdir(), 'fanfare-beside-'));
+  const parent = mkdtempSync(join(tmpdir(), 'fanfare-checked-out-'));
   const folder = join(parent, 'fanfare');
   const remove = () => {
     process.off('exit', remove);
