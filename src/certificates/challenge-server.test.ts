@@ -62,18 +62,24 @@ it.each([
 });
 
 it('closes the oldest connection of the address that has most, and serves the next', async () => {
-  const startedAtMs = performance.now();
   const closed = Promise.withResolvers<void>();
-  const idle = { data: () => undefined, close: () => closed.resolve() };
+  let closings = 0;
+  const idle = {
+    data: () => undefined,
+    close() {
+      closings++;
+      closed.resolve();
+    },
+  };
   const others = await Promise.all(
     Array.from({ length: 60 }, () =>
       Bun.connect({ hostname: '127.0.0.1', port: server.port, socket: idle }),
     ),
   );
   await closed.promise;
-  // Not because its time is over.
-  expect(performance.now() - startedAtMs).toBeLessThan(8_000);
   expect(await get('/.well-known/acme-challenge/known')).toContain('known.print');
+  // The others stay: it was not closed because its time is over.
+  expect(closings).toBeLessThan(others.length / 2);
   for (const socket of others) socket.terminate();
 });
 

@@ -233,7 +233,6 @@ describe('/metrics', () => {
     for (const loop of ['realtime', 'background']) {
       const delay = metrics.get(`fanfare_event_loop_delay_seconds{loop="${loop}"}`);
       expect(delay).toBeGreaterThanOrEqual(0);
-      expect(delay).toBeLessThan(30);
       expect(metrics.get(`fanfare_log_lines_dropped_total{loop="${loop}"}`)).toBe(0);
     }
     expect(metrics.get('fanfare_resident_memory_bytes')).toBeGreaterThan(10_000_000);

@@ -1,6 +1,6 @@
 import { expect, it } from 'bun:test';
 import { connect, type Socket } from 'node:net';
-import { sampleMachineDelay } from '../../testing/machine-delay.ts';
+import { processorMs } from '../../testing/processor-time.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { becomes } from '../failure/store-trouble.ts';
 
@@ -14,21 +14,25 @@ const WRONG = 'GET /api/v1/apps HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wro
 const BODY = 'POST /api/v1/apps HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n';
 const HALF = 'GET /api/v1/apps HTTP/1.1\r\nHost: x\r\n';
 
-/** Sends requests one by one, as an operator does; returns the median latency. Milliseconds. */
-async function operate({ adminPort, adminPassword }: Fanfare, rounds: number) {
-  const latencies: number[] = [];
+/**
+ * Sends requests one by one, as an operator does; returns the median of the processor time that the server takes before it
+ * answers. Milliseconds.
+ */
+async function operate(server: Fanfare, rounds: number): Promise<number> {
+  const { adminPort, adminPassword } = server;
+  const took: number[] = [];
   for (let round = 0; round < rounds; round++) {
     for (const path of ['/healthz', '/readyz', '/api/v1/apps', '/api/v1/webhooks']) {
-      const startedMs = performance.now();
+      const before = processorMs(server);
       const answer = await fetch(`http://127.0.0.1:${adminPort}${path}`, {
         headers: { authorization: `Bearer ${adminPassword}`, connection: 'close' },
       });
       await answer.arrayBuffer();
       expect([path, answer.status]).toEqual([path, 200]);
-      latencies.push(performance.now() - startedMs);
+      took.push(processorMs(server) - before);
     }
   }
-  return latencies.toSorted((a, b) => a - b)[latencies.length >> 1] ?? Number.NaN;
+  return took.toSorted((a, b) => a - b)[took.length >> 1] ?? Number.NaN;
 }
 
 it.if(process.platform === 'linux')(
@@ -36,7 +40,6 @@ it.if(process.platform === 'linux')(
   async () => {
     await using server = await startFanfare();
     await becomes(server, /^200/, async () => undefined);
-    const quietMs = await operate(server, 10);
 
     let attacking = true;
     let answers = 0;
@@ -59,13 +62,12 @@ it.if(process.platform === 'linux')(
       for (let n = 0; n < CONNECTIONS; n++) attack(address, [WRONG, BODY, HALF][n % 3] ?? '');
     }
     while (answers < 1000) await operate(server, 1);
-    const machine = await sampleMachineDelay();
     const attackedMs = await operate(server, 10);
-    const machineMs = await machine.stop();
     attacking = false;
     for (const socket of sockets) socket.destroy();
 
-    expect(attackedMs).toBeLessThan(quietMs * 3 + 1_000 + machineMs);
+    // It takes about 30 ms. Without an end for what strangers begin, it would answer hundreds of them first.
+    expect(attackedMs).toBeLessThan(500);
     expect(server.output.stderr.split('\n').length).toBeLessThan(200);
     await operate(server, 5);
   },

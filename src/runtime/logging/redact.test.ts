@@ -74,9 +74,8 @@ describe('a text with redacted URLs', () => {
   });
 
   it('is made in linear time', () => {
-    const startedAt = performance.now();
-    for (const part of ['/', ':/', 'a', 'a:', '://', 'a://?']) redactUrls(part.repeat(200_000));
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    // With a step for each pair of characters, it would not end while a test may run.
+    for (const part of ['/', ':/', 'a', 'a:', '://', 'a://?']) redactUrls(part.repeat(1_000_000));
   });
 });
 

@@ -79,13 +79,12 @@ describe('a query', () => {
   });
 
   it('is read in linear time', () => {
-    const started = performance.now();
+    // With a step for each pair of characters, it would not end while a test may run.
     for (const part of ['[', '[1', '%', '%f', ']', 'a[]&', '&', '=']) {
-      const parameters = readQuery(part.repeat(16_000 / part.length));
+      const parameters = readQuery(part.repeat(400_000 / part.length));
       signedForms(parameters);
       elementsOf(parameters, 'a');
     }
-    expect(performance.now() - started).toBeLessThan(1000);
   });
 });
 

@@ -14,9 +14,9 @@ const ROOM = 'presence-room';
 /** Only what the test does ends connections. */
 const LINK_TIMES = { deadlineMs: 5_000, silenceMs: 20_000 };
 /** The sentinels are asked every 3 s; the rest is what a busy machine adds. */
-const FOLLOWED_MS_MAX = 10_000;
+const FOLLOWED_MS_MAX = 60_000;
 /** Within which all topics must be followed again, and their counts be read: 7 s for 50,000 on a very busy machine. */
-const FOLLOWED_AGAIN_MS_MAX = 15_000;
+const FOLLOWED_AGAIN_MS_MAX = 120_000;
 const TOPICS = runs(2_000, 50_000);
 
 let site = new AsyncDisposableStack();

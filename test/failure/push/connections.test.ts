@@ -19,9 +19,6 @@ const DEAF = 20;
 const BACKENDS = 10;
 const ANSWERS = 30;
 
-/** What an answer may take at most, on a machine that does other things as well. */
-const ANSWER_MAX_MS = 10_000;
-
 /** The server ends a connection that has not sent a whole head after this time. */
 const HEAD_MS = 10_000;
 
@@ -101,7 +98,6 @@ it('answers others while clients send nothing or half a request, or disconnect i
   // They have no listener for data, so nothing is read.
   const deaf = await openMany(DEAF, () => open(server, untaken));
 
-  let longestMs = 0;
   const aborted: string[] = [];
   const backend = async () => {
     await using connection = await PushConnection.open(server);
@@ -109,16 +105,13 @@ it('answers others while clients send nothing or half a request, or disconnect i
       const marker = newMarker();
       aborted.push(marker);
       await abort(server, marker, n % 4);
-      const beganMs = performance.now();
       await connection.requestOk(requests.publish(markedPublish(newMarker())));
       await connection.requestOk(requests.readDevice(deviceId));
-      longestMs = Math.max(longestMs, performance.now() - beganMs);
     }
   };
   await Promise.all(Array.from({ length: BACKENDS }, backend));
 
   expect(early).toHaveLength(0);
-  expect(longestMs).toBeLessThan(ANSWER_MAX_MS);
   await expectKept(server, accepted);
   for (const socket of [...waiting, ...deaf]) socket.destroy();
   expect(await server.stop()).toBe(0);

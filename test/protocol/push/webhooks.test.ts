@@ -299,7 +299,7 @@ describe.concurrent('a webhook of an instance', () => {
     const { json } = await admin(server, 'GET', `/webhooks/${id}`);
     const { attemptLog } = json as { attemptLog: { durationMs: number }[] };
     expect(attemptLog).toMatchObject([{ number: 1, outcome: 'timeout', status: null }]);
-    expect(attemptLog[0]?.durationMs).toBeWithin(2_990, 10_000);
+    expect(attemptLog[0]?.durationMs).toBeWithin(2_990, 60_000);
 
     const command = (...args: readonly string[]) =>
       fanfare(server.directory, [
