@@ -1,9 +1,11 @@
 import { dlopen, FFIType, read } from 'bun:ffi';
 
-// Linux, <sys/socket.h>, <netinet/tcp.h>, <sys/epoll.h>.
+// Linux, <sys/socket.h>, <netinet/in.h>, <netinet/tcp.h>, <sys/epoll.h>.
 const AF_INET = 2;
 const SOCK_STREAM = 1;
 const SOCK_CLOEXEC = 0o2000000;
+const IPPROTO_IP = 0;
+const IP_BIND_ADDRESS_NO_PORT = 24;
 const SOL_SOCKET = 1;
 const SO_LINGER = 13;
 const IPPROTO_TCP = 6;
@@ -66,6 +68,13 @@ function socketAddress(address: string, port: number): Uint8Array {
   return Uint8Array.of(AF_INET, 0, port >>> 8, port & 255, ...ip, 0, 0, 0, 0, 0, 0, 0, 0);
 }
 
+/** Leaves the choice of the port to `connect`, which may use one that another address uses, too. */
+function bindTo(fd: number, address: string): void {
+  checked('setsockopt', libc.setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, ONE, 4));
+  const name = socketAddress(address, 0);
+  checked('bind', libc.bind(fd, name, name.length));
+}
+
 /** Who a connection belongs to, or many of them, which it knows by their descriptors. */
 export interface ConnectionOwner {
   /** What came, in `bytes[0..length)`. They are overwritten by the next read. */
@@ -82,10 +91,10 @@ export interface ConnectionOptions {
    */
   readonly goes?: 'first' | 'in turn' | 'last';
   /**
-   * The IPv4 address and the port of this end. Without it, the kernel looks for a port, which takes it long when half of
-   * those of an address are in use.
+   * The IPv4 address of this end; the kernel chooses it if none is given. An address has some 28,000 ports. The kernel
+   * takes those with an odd number first, and looks for a free one ever longer when these run out.
    */
-  readonly from?: { readonly address: string; readonly port: number };
+  readonly from?: string;
 }
 
 /**
@@ -140,10 +149,7 @@ export class KernelSockets implements Disposable {
     { goes = 'in turn', from }: ConnectionOptions = {},
   ): number {
     const fd = checked('socket', libc.socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (from !== undefined) {
-      const own = socketAddress(from.address, from.port);
-      checked('bind', libc.bind(fd, own, own.length));
-    }
+    if (from !== undefined) bindTo(fd, from);
     const name = socketAddress(address, port);
     checked('connect', libc.connect(fd, name, name.length));
     checked('setsockopt', libc.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, ONE, 4));

@@ -23,9 +23,8 @@ const SUBSCRIBED = 3;
 
 /** Below Bun's backlog of 512: a client beyond it repeats its attempt after a second, and then the kernel's timer is measured. */
 const CONNECTING_MAX = 400;
-/** Connections from each source address, and their first port: below those that the kernel gives to others. */
-const PER_ADDRESS = 20_000;
-const PORTS_FROM = 10_000;
+/** Connections from each source address: fewer than it has ports with odd numbers. */
+const PER_ADDRESS = 10_000;
 /** A crowd to which nothing happens for so long is given up. */
 const SILENCE_MS = 60_000;
 /** As many as a server takes in one trigger by default. */
@@ -266,10 +265,7 @@ export class IdleCrowd implements ConnectionOwner, FrameSink {
   #connect(client: number): void {
     const address = Math.floor(client / PER_ADDRESS);
     const fd = this.#sockets.connect(this.#app.host, this.#app.port, this, {
-      from: {
-        address: `127.${1 + (address >> 8)}.${address & 255}.9`,
-        port: PORTS_FROM + (client % PER_ADDRESS),
-      },
+      from: `127.${1 + (address >> 8)}.${address & 255}.9`,
     });
     this.#fds[client] = fd;
     this.#clients[fd] = client;

@@ -11,7 +11,7 @@ import { inUserModeLinux } from './user-mode-linux.ts';
 
 /** `npm run bench -- million`: one server, and as many silent subscribers as the machine can hold. */
 
-const help = `One server with very many silent subscribers, each of one of 1,000 channels, from source addresses 127.x.y.9. At each
+const help = `One server with very many silent subscribers, each of one of 1,000 channels, from source addresses 127.x.y.9, 10,000 each. At each
 tenth of them: new connections per second, and the memory of the server, of the kernel and of the clients. Then one event to
 everybody, and the list of channels. Meanwhile a client measures how long its frames wait for the event loop. Ends by itself
 when less than 4 GiB of memory are available. The server pings nobody meanwhile. It needs channels.maxConnections,
