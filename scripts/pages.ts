@@ -6,6 +6,7 @@ import { printChartPage } from './chart-page.ts';
 import { printCommands } from './cli-page.ts';
 import { printDashboardTypes } from './dashboard-types.ts';
 import { printErrors } from './errors-page.ts';
+import { printEvidence } from './evidence-page.ts';
 import { printJson } from './print-json.ts';
 import { printTestedWith } from './tested-with-page.ts';
 
@@ -16,6 +17,7 @@ export const pages: Readonly<Record<string, () => string>> = {
   'reference/errors.md': printErrors,
   'reference/metrics.md': printMetricsPage,
   'use/tested-with.md': printTestedWith,
+  'use/evidence.md': printEvidence,
   '../src/dashboard/api/answers.ts': () => printDashboardTypes(openApi(operations)),
   '../packaging/helm/fanfare/README.md': printChartPage,
   'reference/openapi.json': () => printJson(openApi(operations)),

@@ -87,7 +87,7 @@ const besideMayImport: Readonly<Record<string, readonly string[]>> = {
   testing: ['src'],
   // Runs in browsers; its tests use what `testing` holds.
   sdk: [],
-  scripts: ['src'],
+  scripts: ['src', 'testing'],
   packaging: ['src'],
   test: ['packaging', 'scripts', 'sdk', 'src', 'testing'],
   // Recovery is measured in the scenes that judge promises.

@@ -6,6 +6,7 @@ import packageJson from '../package.json';
 import { pages } from '../scripts/pages.ts';
 import { printSdkResults, readSdkResults } from '../scripts/tested-with-page.ts';
 import { ruleNames } from '../src/verify/check/verdict.ts';
+import { readEvidence } from '../testing/evidence/rows.ts';
 
 const ROOT = join(import.meta.dir, '..');
 
@@ -45,6 +46,28 @@ describe('the documentation', () => {
     const promises = /## The promises\n([^#]*)/.exec(text)?.[1] ?? '';
     const names = Array.from(promises.matchAll(/^\| `(\w+)` \|/gm), ([, name]) => name);
     expect(names).toEqual([...ruleNames]);
+  });
+
+  it('knows of every run in evidence what repeats it, and on which commit of this branch it ran', () => {
+    const rows = readEvidence();
+    const git = (...args: string[]) => Bun.spawnSync(['git', ...args], { cwd: ROOT });
+    const isShallow = git('rev-parse', '--is-shallow-repository').stdout.toString().trim();
+    for (const { name, command, commit, version, date, machine, figures, result, why } of rows) {
+      expect(command).toMatch(/^npm run |^(bin\/)?fanfare /);
+      expect(commit).toMatch(/^[0-9a-f]{40}$/);
+      expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+      expect(date).toMatch(/^\d{4}-\d\d-\d\d$/);
+      expect(machine.cores * machine.memoryGiB).toBeGreaterThan(0);
+      if (result === 'not run') expect(why).toBeString();
+      else expect(Object.keys(figures)).not.toEqual([]);
+      // Only a whole clone knows: `false`.
+      if (isShallow === 'false') {
+        const { exitCode } = git('merge-base', '--is-ancestor', commit, 'HEAD');
+        expect({ name, exitCode }).toEqual({ name, exitCode: 0 });
+      }
+    }
+    const page = pages['use/evidence.md']?.() ?? '';
+    expect(page.split('\n').length).toBeLessThanOrEqual(151);
   });
 
   it('has a line for every runtime dependency', async () => {
