@@ -1,5 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { SeedLine, SeedsOrder } from './play-seeds.ts';
+import type { SeedResult, World } from './worlds/world.ts';
 import { worlds } from './worlds/worlds.ts';
 
 /** A process in which a world plays seeds, one after the other. It prints a line of JSON for each. */
@@ -8,12 +9,28 @@ const order = JSON.parse(process.argv[2] ?? '') as SeedsOrder;
 const world = await worlds[order.world]?.();
 if (world === undefined) throw new Error(`There is no world ${order.world}`);
 const file = order.history === undefined ? undefined : openSync(order.history, 'w', 0o600);
+const end = order.first + order.count;
 
-for (let seed = order.first; seed < order.first + order.count; seed++) {
+if (order.sabotages === undefined) {
+  for (let seed = order.first; seed < end; seed++) await play(world, seed);
+}
+for (const sabotage of order.sabotages ?? []) {
+  const expected = world.sabotages[sabotage];
+  // A world that does not have it plays nothing. One find is enough.
+  let isFound = expected === undefined;
+  for (let seed = order.first; seed < end && !isFound; seed++) {
+    const { broken } = await play(world, seed, sabotage);
+    isFound = broken.some(({ rule }) => rule === expected);
+  }
+}
+if (file !== undefined) closeSync(file);
+process.exit(0);
+
+async function play(of: World, seed: number, sabotage?: string): Promise<SeedResult> {
   const hasher = new Bun.CryptoHasher('sha256');
-  const result = await world.run({
+  const result = await of.run({
     seed,
-    sabotage: order.sabotage,
+    sabotage,
     trace: order.isTraced ? (line) => writeAll(2, line) : undefined,
     history(line) {
       hasher.update(line);
@@ -21,10 +38,12 @@ for (let seed = order.first; seed < order.first + order.count; seed++) {
       if (file !== undefined) writeAll(file, line);
     },
   });
-  writeAll(1, JSON.stringify({ seed, ...result, hash: hasher.digest('hex') } satisfies SeedLine));
+  const planted =
+    sabotage === undefined ? {} : { sabotage, expected: of.sabotages[sabotage] ?? '' };
+  const line: SeedLine = { seed, ...result, hash: hasher.digest('hex'), ...planted };
+  writeAll(1, JSON.stringify(line));
+  return result;
 }
-if (file !== undefined) closeSync(file);
-process.exit(0);
 
 function writeAll(to: number, line: string): void {
   const bytes = Buffer.from(`${line}\n`);

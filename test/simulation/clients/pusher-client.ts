@@ -30,6 +30,8 @@ export class PusherClient implements CrowdMember {
   private readonly network: PusherNetwork;
   private readonly transports: readonly PusherTransport[];
   private readonly left = new Set<string>();
+  /** Channels that this connection has left, and not entered again for certain: what comes of them is of before. */
+  private readonly stale = new Set<string>();
   private pusher: PusherJs | undefined;
   private n = 0;
   private code = 1006;
@@ -94,6 +96,7 @@ export class PusherClient implements CrowdMember {
   leave(channel: string): void {
     if (this.pusher?.channel(channel)?.subscribed !== true) return;
     this.left.add(channel);
+    this.stale.add(channel);
     this.pusher.unsubscribe(channel);
   }
 
@@ -149,6 +152,7 @@ export class PusherClient implements CrowdMember {
     if (this.socket !== undefined && state !== 'connected') {
       recorder.add('close', { c, n: this.n, code: this.code });
       this.socket = undefined;
+      this.stale.clear();
     }
     // It gives up a transport that has broken twice soon after it was open. The user then loads the page again.
     if (state === 'failed') setTimeout(() => this.connect(), RELOADED_MS);
@@ -204,8 +208,10 @@ export class PusherClient implements CrowdMember {
     const { recorder } = this.world;
     const at = { c: this.part.number, n: this.n, ch };
     const value = recordOf(data);
+    if (this.stale.has(ch) && event !== 'pusher:subscription_succeeded') return;
     switch (event) {
       case 'pusher:subscription_succeeded': {
+        this.stale.delete(ch);
         const { members, resumed } = confirmationOf(this.network.frame);
         recorder.add('subscribed', {
           ...at,

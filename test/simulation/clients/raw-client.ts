@@ -33,11 +33,13 @@ export class RawClient implements CrowdMember {
   readonly part: Part;
   socket: string | undefined;
   private readonly world: ClientWorld;
-  private readonly places: ReadonlyMap<string, Place>;
+  private readonly places = new Map<string, Place>();
   /** Channels of this connection that are confirmed. */
   private readonly subscribed = new Set<string>();
   /** Channels that it has left for a while. */
   private readonly left = new Set<string>();
+  /** Channels that this connection has left, and not entered again for certain: what comes of them is of before. */
+  private readonly stale = new Set<string>();
   private n = 0;
   private connection: ClientSocket | undefined;
   private isOver = false;
@@ -46,7 +48,7 @@ export class RawClient implements CrowdMember {
   constructor(part: Part, world: ClientWorld) {
     this.part = part;
     this.world = world;
-    this.places = new Map(part.resumes ? part.channels.map((name) => [name, new Place()]) : []);
+    for (const channel of part.channels) this.begin(channel);
   }
 
   get isReady(): boolean {
@@ -80,12 +82,17 @@ export class RawClient implements CrowdMember {
   leave(channel: string): void {
     if (!this.subscribed.delete(channel)) return;
     this.left.add(channel);
+    this.stale.add(channel);
     this.world.recorder.add('unsubscribe', { c: this.part.number, n: this.n, ch: channel });
     this.connection?.send(unsubscribe(channel));
   }
 
   enter(channel: string): void {
-    if (this.left.delete(channel) && this.socket !== undefined) this.ask(channel, this.socket);
+    if (!this.left.delete(channel)) return;
+    this.begin(channel);
+    if (this.socket === undefined) return;
+    this.places.get(channel)?.connected(this.socket);
+    this.ask(channel, this.socket);
   }
 
   whisper(e: string): void {
@@ -114,6 +121,11 @@ export class RawClient implements CrowdMember {
     this.connection?.slowDown(bytesPerMs);
   }
 
+  /** It has nothing of a channel. */
+  private begin(channel: string): void {
+    if (this.part.resumes) this.places.set(channel, new Place());
+  }
+
   private heard(text: string): void {
     this.heardAtMs = performance.now();
     const message = readServerMessage(text);
@@ -124,6 +136,7 @@ export class RawClient implements CrowdMember {
     const { channel } = message;
     if (channel === undefined || this.socket === undefined || isPong(message)) return;
     const news = channelNewsOf(message);
+    if (this.stale.has(channel) && news?.kind !== 'subscribed') return;
     if (news !== undefined) this.heardOf(channel, news, this.socket);
     else if (!message.event.startsWith('pusher')) this.received(channel, message, this.socket);
   }
@@ -210,6 +223,7 @@ export class RawClient implements CrowdMember {
           ...(resume === undefined ? {} : { resume }),
         });
         this.subscribed.add(channel);
+        this.stale.delete(channel);
         this.places.get(channel)?.confirmed(resume, socket);
         return;
       }
@@ -230,6 +244,7 @@ export class RawClient implements CrowdMember {
     this.socket = undefined;
     this.connection = undefined;
     this.subscribed.clear();
+    this.stale.clear();
     const isAtOnce = code >= 4200 && code < 4300;
     const pauseMs = RETRY_LEAST_MS + Math.random() * (RETRY_MOST_MS - RETRY_LEAST_MS);
     setTimeout(() => this.connect(), isAtOnce ? RETRY_LEAST_MS : pauseMs);

@@ -76,9 +76,14 @@ export class Accepted implements ServerSide, SocketCarrier {
     return this.server.network.tampering.frames;
   }
 
-  requested({ method, target, headers, body }: ArrivingRequest, client: ClientSide): void {
+  requested(arriving: ArrivingRequest, client: ClientSide): void {
     if (this.link.server.isOver) return;
     this.client = client;
+    if (this.server.network.tampering.swallows?.(arriving) === true) {
+      void this.respond(new Response('{}'));
+      return;
+    }
+    const { method, target, headers, body } = arriving;
     this.aborter = new AbortController();
     const request = new Request(`http://simulated${target}`, {
       method,

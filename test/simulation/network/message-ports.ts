@@ -1,6 +1,5 @@
 import type { Context } from '../kernel/context.ts';
 import { type Network, networkInUse } from './network.ts';
-import { delayOf } from './pipe.ts';
 
 /** A port between two loops of a process: messages are copied, arrive in order, and wait until somebody listens. */
 export class ModelledPort {
@@ -9,7 +8,6 @@ export class ModelledPort {
   private handler: ((event: { readonly data: unknown }) => void) | undefined;
   private context: Context | undefined;
   private waiting: unknown[] = [];
-  private arrivesAtMs = 0;
   private isClosed = false;
 
   constructor(network: Network) {
@@ -49,12 +47,11 @@ export class ModelledPort {
   }
 
   private pass(data: unknown): void {
-    const { kernel, loopDelays } = this.network;
-    this.arrivesAtMs = Math.max(this.arrivesAtMs, kernel.nowMs + delayOf(kernel, loopDelays));
-    const deliver = () => {
+    const { network, context } = this;
+    if (context === undefined) return;
+    network.post(context, () => {
       if (!this.isClosed) this.handler?.({ data });
-    };
-    kernel.after(this.arrivesAtMs - kernel.nowMs, deliver, this.context);
+    });
   }
 }
 

@@ -42,6 +42,8 @@ export class Network {
   /** The ports behind each name: a load balancer that knows nothing of the servers' health. */
   readonly hosts = new Map<string, readonly number[]>();
   private readonly listeners: Listener[] = [];
+  /** When the last message to a loop arrives. */
+  private readonly postedUntilMs = new WeakMap<Context, number>();
   private ports = 0;
 
   constructor(kernel: Kernel) {
@@ -96,6 +98,18 @@ export class Network {
       kernel.after(back, open, context);
     };
     kernel.after(delayOf(kernel, this.delays), arrive, kernel.world);
+  }
+
+  /**
+   * Runs something in another loop of the same process. Each loop has one queue, so what was sent first runs first, whoever
+   * has sent it.
+   */
+  post(to: Context, run: () => void): void {
+    const { kernel } = this;
+    const earliestMs = this.postedUntilMs.get(to) ?? 0;
+    const atMs = Math.max(earliestMs, kernel.nowMs + delayOf(kernel, this.loopDelays));
+    this.postedUntilMs.set(to, atMs);
+    kernel.after(atMs - kernel.nowMs, run, to);
   }
 
   /** The process with these contexts is gone, by a signal or by itself. What it had sent arrives or not. */

@@ -5,8 +5,8 @@ import type { Random } from '../../../testing/random.ts';
 export type FrameChange = (socket: object, frame: string) => readonly string[];
 
 /** How many of the frames that a fault can change it does change. */
-const SOME = 1 / 300;
-const MANY = 1 / 10;
+const SOME = 1 / 100;
+const MANY = 1 / 4;
 
 function eventOf(frame: string): string {
   return readServerMessage(frame)?.event ?? '';

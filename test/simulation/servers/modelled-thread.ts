@@ -9,7 +9,6 @@ import { systemTimers } from '../../../src/runtime/system-timers.ts';
 import type { Context } from '../kernel/context.ts';
 import { kernelInUse } from '../kernel/globals.ts';
 import { networkInUse } from '../network/network.ts';
-import { delayOf } from '../network/pipe.ts';
 import { hostOf, type ThreadHost } from './thread-host.ts';
 
 /** In place of `RealtimeThread`: the loop runs in a context of its own, and gets the commands that `worker.ts` gets. */
@@ -80,10 +79,8 @@ export class ModelledThread {
   /** Runs something in the thread. Settles in the main thread. */
   private run(work: () => void | Promise<void>): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const kernel = kernelInUse();
-    const { loopDelays } = networkInUse();
-    const reply = (settle: () => void) =>
-      void kernel.after(delayOf(kernel, loopDelays), settle, this.main);
+    const network = networkInUse();
+    const reply = (settle: () => void) => network.post(this.main, settle);
     const begin = async () => {
       try {
         await work();
@@ -92,7 +89,7 @@ export class ModelledThread {
         reply(() => reject(error));
       }
     };
-    kernel.after(delayOf(kernel, loopDelays), () => void begin(), this.own);
+    network.post(this.own, () => void begin());
     return promise;
   }
 }

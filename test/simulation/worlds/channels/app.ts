@@ -20,6 +20,8 @@ export const channels = {
 } as const;
 
 export const allChannels: readonly string[] = Object.values(channels);
+/** Channels in which newcomers get earlier events. */
+export const goesToNewcomers: readonly string[] = [channels.cached, channels.replayed];
 export const presenceChannels: readonly string[] = [channels.presence, channels.keptPresence];
 
 /** Events that a newcomer gets. */

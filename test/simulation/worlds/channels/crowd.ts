@@ -4,7 +4,7 @@ import { PusherClient, type PusherTransport } from '../../clients/pusher-client.
 import { RawClient } from '../../clients/raw-client.ts';
 import { Context } from '../../kernel/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { allChannels, channels, drawPart, presenceChannels } from './app.ts';
+import { allChannels, channels, drawPart, goesToNewcomers, presenceChannels } from './app.ts';
 
 /** How long a silent connection stays, at most. Milliseconds. */
 const SILENT_MS = 40_000;
@@ -69,8 +69,10 @@ export class Crowd {
         return void this.backend.triggerBatch(events, channel);
       }
       if (roll < 0.2) {
+        // What is cached or replayed goes to everybody who comes, also to whom it excluded.
+        const only = random.pick(allChannels.filter((name) => !goesToNewcomers.includes(name)));
         const except = random.pick(this.members).socket;
-        return void this.backend.trigger({ e, channels: [channel], except });
+        return void this.backend.trigger({ e, channels: [only], except });
       }
       if (roll < 0.3) {
         const both = [...new Set([channel, random.pick(allChannels)])];

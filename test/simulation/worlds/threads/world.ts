@@ -1,4 +1,6 @@
 import { frameChanges } from '../../sabotage/frames.ts';
+import { messageChanges } from '../../sabotage/messages.ts';
+import { swallowings } from '../../sabotage/requests.ts';
 import { ServerProcess } from '../../servers/server-process.ts';
 import { appOf } from '../channels/app.ts';
 import { playChannels, type Scene, type Servers } from '../channels/play.ts';
@@ -23,6 +25,7 @@ class OneServer implements Servers {
   private server: ServerProcess | undefined;
   private lives = 0;
   private clockAheadMs = 0;
+  private pausedUntilMs = 0;
 
   constructor(scene: Scene) {
     const { random } = scene.kernel;
@@ -64,8 +67,8 @@ class OneServer implements Servers {
     const { kernel } = this.scene;
     const { random } = kernel;
     const { server } = this;
-    // It is away already.
-    if (server === undefined) return;
+    // It is away already, or stands still.
+    if (server === undefined || kernel.nowMs < this.pausedUntilMs) return;
     const kinds = ['kill', 'stop', 'pause', 'busy', ...(this.haveRightClocks ? [] : ['clock'])];
     const what = random.pick(kinds);
     kernel.trace?.(what);
@@ -74,6 +77,7 @@ class OneServer implements Servers {
     if (what === 'busy') return server.pauseLoop(kernel.nowMs + random.next() * BUSY_MS);
     if (what === 'pause') {
       const untilMs = kernel.nowMs + random.next() * random.pick([1, 0.1]) * PAUSED_MS;
+      this.pausedUntilMs = untilMs;
       this.scene.fault('pause', untilMs);
       return server.pause(untilMs);
     }
@@ -107,11 +111,17 @@ export const threads: World = {
     'swap-events': 'order',
     'ghost-member': 'present',
     'silent-gap': 'resumes',
+    'late-answer': 'arrives',
+    'lose-message': 'arrives',
+    'lose-webhook': 'webhooks',
   },
   run: async (seed) =>
     playChannels(seed, {
       sabotage(name, { kernel, network }) {
-        network.tampering.frames = frameChanges[name]?.(kernel.random);
+        const { random } = kernel;
+        network.tampering.frames = frameChanges[name]?.(random);
+        network.tampering.messages = messageChanges[name]?.(random);
+        network.tampering.swallows = swallowings[name]?.(random);
       },
       servers: (scene) => new OneServer(scene),
     }),
