@@ -3,7 +3,8 @@ import { admin } from '../../testing/clients/admin-api.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { freePort } from '../../testing/servers/free-port.ts';
-import type { TestApp } from '../../testing/servers/test-app.ts';
+import { startRedis } from '../../testing/servers/redis.ts';
+import { appAt, type TestApp } from '../../testing/servers/test-app.ts';
 import { enters, ROOM, startCluster, usersAt } from './cluster.ts';
 
 describe('while Redis does not answer', () => {
@@ -69,6 +70,32 @@ describe('while Redis does not answer', () => {
       expect(received.event).toBe('after');
     }
   }, 90_000);
+});
+
+it('subscriptions that a new Redis process still knows of a server are not counted twice', async () => {
+  await using redis = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
+  await using server = await startFanfare({
+    app: { subscriptionCounts: true },
+    config: { engine: { type: 'redis', url: redis.url }, push: { port: 0, instances: [] } },
+  });
+  const app = appAt(server);
+  await using client = await app.connect();
+  await client.subscribe('news');
+
+  await redis.kill();
+  await redis.start();
+  expect(await client.closed).toMatchObject({ code: 4200 });
+  const backAt = performance.now();
+  await using again = await app.connect();
+  again.send({ event: 'pusher:subscribe', data: { channel: 'news' } });
+  let count = 0;
+  while (count !== 1) {
+    const { event, data } = Object(await again.receive());
+    if (event !== 'pusher_internal:subscription_count') continue;
+    count = (typeof data === 'string' ? JSON.parse(data) : data).subscription_count;
+  }
+  // Before the lease ends that the server had.
+  expect(performance.now() - backAt).toBeLessThan(8000);
 });
 
 it('a server whose Redis cannot be reached does not start, and names the setting', async () => {

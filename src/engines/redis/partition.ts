@@ -86,6 +86,8 @@ export class Partition {
   private readonly options: PartitionOptions;
   private readonly scriptKeys: readonly string[];
   private node = newNode();
+  /** The nodes that this server was before data were lost. Redis may still know what they held. */
+  private readonly former = new Set<string>();
   private epoch: string | undefined;
   /** Identifies the Redis process that knows this node. */
   private serverId: string | undefined;
@@ -290,7 +292,21 @@ export class Partition {
     if (this.restating === undefined) return this.restate(this.unsure, 'unsure');
     // If this fails halfway, all of it is repeated.
     await this.restate(this.topics, this.restating);
+    await this.leaveFormer();
     this.restating = undefined;
+  }
+
+  /** Takes back what former nodes of this server held, now that all of it is stated again. Others would wait for the end of their leases. */
+  private async leaveFormer(): Promise<void> {
+    for (const former of this.former) {
+      for (let swept: Reply | undefined = SWEEP_MAX; swept === SWEEP_MAX; ) {
+        const answer = await this.call(TICK, [SWEEP_MAX, former]);
+        const [, dueMs, claims, some] = answer[0] === 'late' ? answer.slice(1) : answer;
+        this.take(dueMs, claims);
+        swept = some;
+      }
+      this.former.delete(former);
+    }
   }
 
   /** What cannot be forgotten now is forgotten before anything else is claimed. */
@@ -325,8 +341,9 @@ export class Partition {
       this.take(dueMs, claims);
       if (Number(version) >= this.version && !mayHaveLost) return 'unsure';
     }
-    this.node = newNode();
     const isLost = code !== 'fenced' || mayHaveLost;
+    if (isLost) this.former.add(this.node);
+    this.node = newNode();
     await this.enter(isLost ? '1' : '');
     this.options.meter.count(isLost ? 'engineDataLost' : 'engineLeasesLost');
     return isLost ? 'lost' : 'fenced';

@@ -57,7 +57,8 @@ export const CLAIM = script(`${CLAIM_DUE}\nclaimDue()\nreturn {'ok', dueMs, clai
 
 /**
  * Renews the lease of a node, claims what is due and sweeps some of what dead nodes held. Arguments: node, epoch, how much to
- * sweep. Nothing is swept if the lease had ended: then others may have been unable to renew theirs as well.
+ * sweep, and a former node of the same server, which alone is swept, or nothing. Nothing is swept if the lease had ended: then
+ * others may have been unable to renew theirs as well.
  *
  * Returns `ok`, or `late` if the lease had ended and nobody had noticed; how many statements of the node were applied;
  * milliseconds until something is due; claimed webhook events; how much was swept; how many leases were ended; the events and
@@ -66,15 +67,11 @@ export const CLAIM = script(`${CLAIM_DUE}\nclaimDue()\nreturn {'ok', dueMs, clai
 export const TICK = script(`${HISTORIES}${SWEEP_HISTORIES}${SWEEP_RECENT}${NOTE_OLD_NODES}
 ${CLAIM_DUE}
 local ended = 0
-local function sweep(limit)
-  for _, node in ipairs(call('ZRANGEBYSCORE', P .. 'L', '-inf', nowMs(), 'LIMIT', 0, 10)) do
-    -- From here on its statements are refused.
-    call('ZREM', P .. 'L', node)
-    call('ZADD', P .. 'D', nowMs(), node)
-    ended = ended + 1
-  end
-  local node = call('ZRANGE', P .. 'D', 0, 0)[1]
-  if not node then return 0 end
+local function endLease(node)
+  -- From here on its statements are refused.
+  if call('ZREM', P .. 'L', node) == 1 then call('ZADD', P .. 'D', nowMs(), node) end
+end
+local function sweep(node, limit)
   local M, N, O, H, swept = P .. 'M:' .. node, P .. 'N:' .. node, P .. 'O:' .. node, P .. 'H:' .. node, 0
   local function some(key)
     local left = limit - swept
@@ -112,13 +109,25 @@ local function sweep(limit)
   end
   return swept
 end
+local function sweepDead(limit)
+  for _, node in ipairs(call('ZRANGEBYSCORE', P .. 'L', '-inf', nowMs(), 'LIMIT', 0, 10)) do
+    endLease(node)
+    ended = ended + 1
+  end
+  local node = call('ZRANGE', P .. 'D', 0, 0)[1]
+  return node and sweep(node, limit) or 0
+end
 local node = ARGV[1]
 local refused = refusal(node, ARGV[2])
 if refused then return {refused} end
 local code = tonumber(call('ZSCORE', P .. 'L', node)) < nowMs() and 'late' or 'ok'
 call('ZADD', P .. 'L', nowMs() + ${LEASE_MS}, node)
 local swept = 0
-if code == 'ok' and tonumber(ARGV[3]) > 0 then swept = sweep(tonumber(ARGV[3])) end
+local limit, former = tonumber(ARGV[3]), ARGV[4]
+if former then
+  endLease(former)
+  swept = sweep(former, limit)
+elseif code == 'ok' and limit > 0 then swept = sweepDead(limit) end
 noteOldNodes()
 sweepRecent()
 claimDue()
