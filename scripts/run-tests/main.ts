@@ -89,7 +89,7 @@ interface PlanOptions {
 
 /** Runs the tests of a plan, prints what fails and the sums, and returns the exit code. */
 async function runPlan(
-  { tools, unit, servers }: Plan,
+  { tools, unit, servers, faults }: Plan,
   { folder, children, options, processes }: PlanOptions,
 ): Promise<number> {
   const results = new Results();
@@ -109,6 +109,11 @@ async function runPlan(
   for (const one of unit) await run(one, [`--parallel=${UNIT_PROCESSES}`, '--no-isolate']);
   if (servers.length > 0) await build(folder, children);
   for (const one of servers) await run(one, [`--parallel=${processes}`]);
+  if (faults !== undefined) {
+    console.log('Servers that break while clients use them:');
+    const command = [process.execPath, 'test/faults/run.ts', ...faults];
+    exitCode = (await children.show(command)) || exitCode;
+  }
 
   process.stdout.write(results.summary());
   return exitCode;

@@ -50,9 +50,9 @@ it('needs the programs of clusters too where servers are over Redis', () => {
   expect(plan('chosen', ['test/cli'], true).tools).toEqual(['test/cli', 'test/cluster']);
 });
 
-it('runs clusters in the matrix, and what clients see on other servers and over other transports', () => {
-  const { tools, unit, servers } = plan('matrix');
-  expect([tools?.at(-1), unit]).toEqual(['test/cluster', []]);
+it('runs clusters in the matrix, what clients see on other servers and over other transports, and faults', () => {
+  const { tools, unit, servers, faults } = plan('matrix');
+  expect([tools?.at(-1), unit, faults?.[0]]).toEqual(['test/cluster', [], '--small']);
   expect(servers.map(({ env }) => env)).toEqual([
     undefined,
     { TEST_THREADS: '2' },
@@ -73,7 +73,8 @@ it('leaves out push on two threads, which have nothing to do with it', () => {
 });
 
 it('narrows each run of the matrix down to paths, and leaves out clusters', () => {
-  const { tools, servers } = plan('matrix', ['test/compat/users.test.ts']);
+  const { tools, servers, faults } = plan('matrix', ['test/compat/users.test.ts']);
+  expect(faults).toBeUndefined();
   expect(tools).toEqual(['test/compat/users.test.ts', 'test/cluster']);
   expect(servers.map(({ paths }) => paths)).toEqual(
     Array.from({ length: 4 }, () => ['test/compat/users.test.ts']),

@@ -17,6 +17,8 @@ export interface Plan {
   readonly unit: readonly Run[];
   /** Tests with servers, which run from what is built for them. */
   readonly servers: readonly Run[];
+  /** The words after `test/faults/run.ts`, which runs from that as well; `undefined`: it does not run. */
+  readonly faults?: readonly string[];
 }
 
 /** The folders of unit tests. */
@@ -32,6 +34,9 @@ export const ON_REQUEST: Readonly<Record<string, string>> = {
 };
 
 const CLUSTER = 'test/cluster';
+
+/** Most of the time, scenes wait. */
+const FAULTS = ['--small', '--at-once', '10'];
 
 const CHANNELS = ['test/protocol/websocket', 'test/protocol/http', 'test/protocol/webhooks'];
 
@@ -110,6 +115,7 @@ function matrix(chosen: readonly string[], testFiles: readonly string[]): Plan {
         paths: onTwoServers,
       },
     ],
+    ...(chosen.length > 0 ? {} : { faults: FAULTS }),
   };
 }
 

@@ -18,6 +18,8 @@ export const KEPT = 'kept-';
 /** Servers that are killed, paused and started again. */
 export interface Installation extends AsyncDisposable {
   readonly ports: readonly number[];
+  /** The URLs that clients use. */
+  readonly clientsTo: readonly string[];
   /** Those that run at present. */
   readonly servers: readonly Fanfare[];
   /** Kills a server at once. */
@@ -129,6 +131,7 @@ export function installationOf(
   };
   return {
     ports: first.map(({ port }) => port),
+    clientsTo: first.map(({ port }) => `http://127.0.0.1:${port}`),
     servers: running,
     async kill(at) {
       await of(at).stop('SIGKILL');

@@ -1,10 +1,10 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { durablePostgres } from '../../testing/databases/postgres.ts';
-import { configOf, spawnFanfare } from '../../testing/servers/fanfare.ts';
+import { durablePostgres, hasPostgres } from '../../testing/databases/postgres.ts';
+import { configOf, type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 import { type Installation, installationOf, optionsOf } from './installation.ts';
-import { OwnDisk } from './machine/own-disk.ts';
+import { OwnDisk, whyNoDisk } from './machine/own-disk.ts';
 
 export const STORES = ['SQLite', 'PostgreSQL'] as const;
 export type StoreKind = (typeof STORES)[number];
@@ -12,10 +12,14 @@ export type StoreKind = (typeof STORES)[number];
 /** A server that has all its files on a disk of the test, its store as well. */
 export interface OnOwnDisk extends Installation {
   readonly disk: OwnDisk;
+  /** The only server, as it runs at present. */
+  readonly server: Fanfare;
   /** Ends everything that uses the disk, as a machine without power does. Waits between the end of the disk and that of the programs. */
   losePower(betweenMs: number): Promise<void>;
   /** Starts everything again. */
   restorePower(): Promise<void>;
+  /** Starts the database again if it has ended by itself. */
+  restoreDatabase(): void;
 }
 
 /** Starts a server whose store is on a disk of its own; with PostgreSQL, the database is, too. */
@@ -40,8 +44,13 @@ export async function onOwnDisk(store: StoreKind, webhooksPort: number): Promise
   const installation = installationOf([server], {
     owner: { [Symbol.asyncDispose]: () => owner.disposeAsync() },
   });
-  return Object.assign(installation, {
+  return {
+    ...installation,
     disk,
+    get server() {
+      const [present = server] = installation.servers;
+      return present;
+    },
     async losePower(betweenMs: number) {
       disk.cutPower();
       await Bun.sleep(betweenMs);
@@ -53,7 +62,15 @@ export async function onOwnDisk(store: StoreKind, webhooksPort: number): Promise
       postgres?.start();
       await installation.start(0);
     },
-  });
+    restoreDatabase() {
+      if (postgres?.isRunning === false) postgres.start();
+    },
+  };
+}
+
+/** Why this machine cannot run a server with its store on a disk of the test; `undefined` if it can. */
+export function whyNoStore(store: StoreKind): string | undefined {
+  return store === 'PostgreSQL' && !hasPostgres() ? 'PostgreSQL is not installed' : whyNoDisk();
 }
 
 function folderIn(disk: OwnDisk, name: string): string {

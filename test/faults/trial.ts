@@ -1,4 +1,4 @@
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { parseTarget } from '../../src/doctor/target.ts';
 import { monotonicTimers } from '../../src/runtime/system-timers.ts';
 import { ruleNames, type Verdict } from '../../src/verify/check/verdict.ts';
@@ -6,6 +6,7 @@ import { Crowd } from '../../src/verify/crowd/crowd.ts';
 import { channelsOf, DEFAULT_PREFIXES, type Plan } from '../../src/verify/crowd/plan.ts';
 import { WebhookListener } from '../../src/verify/crowd/webhook-listener.ts';
 import type { FaultKind } from '../../src/verify/history/line.ts';
+import type { EvidenceSection } from '../../testing/evidence/rows.ts';
 import { Random } from '../../testing/random.ts';
 import { APP } from '../../testing/servers/fanfare.ts';
 import { freePort } from '../../testing/servers/free-port.ts';
@@ -15,14 +16,20 @@ import { type Installation, KEPT } from './installation.ts';
 /** Something that breaks while clients are watched. */
 export interface Scene {
   readonly name: string;
+  /** Where `docs/use/evidence.md` lists it. */
+  readonly section: EvidenceSection;
+  /** Whether it runs in a network of its own. */
+  readonly inOwnNetwork: boolean;
   /** Why this machine cannot run it; `undefined` if it can. */
   readonly lacks: () => string | undefined;
-  /** Runs it under a crowd, and judges it. Removes the history unless something is wrong. */
+  /** Runs it under a crowd, and judges it. Removes the history unless something is wrong, and then keeps the logs of the servers as well. */
   readonly run: (options: RunOptions) => Promise<Outcome>;
 }
 
 interface SceneParts<Site extends Installation> {
   readonly name: string;
+  readonly section?: EvidenceSection;
+  readonly inOwnNetwork?: boolean;
   /** The programs that it starts. */
   readonly needs?: readonly string[];
   /** What else this machine may lack. */
@@ -32,9 +39,11 @@ interface SceneParts<Site extends Installation> {
 }
 
 export function scene<Site extends Installation>(parts: SceneParts<Site>): Scene {
-  const { name, needs = [], lacks } = parts;
+  const { name, section = 'faults', inOwnNetwork = false, needs = [], lacks } = parts;
   return {
     name,
+    section,
+    inOwnNetwork,
     lacks() {
       const missing = needs.filter((program) => Bun.which(program) === null);
       if (missing.length > 0) return `this machine has no ${missing.join(', ')}`;
@@ -47,8 +56,8 @@ export function scene<Site extends Installation>(parts: SceneParts<Site>): Scene
 /** What came of a scene. */
 export interface Outcome {
   readonly verdict: Verdict;
-  /** What the scene has done, for example `20 kills`. */
-  readonly done: string;
+  /** What the scene has done, and how often. */
+  readonly done: ReadonlyMap<string, number>;
   /** Why it is not held, beside broken promises. */
   readonly problems: readonly string[];
 }
@@ -73,7 +82,8 @@ export class Trial<Site extends Installation> {
   readonly random: Random;
   private readonly recorder: FaultRecorder;
   private readonly stop: AbortSignal;
-  private readonly done = new Map<string, number>();
+  /** What was done so far, and how often. */
+  readonly done = new Map<string, number>();
   private lastFaultEndsAt = 0;
   readonly problems: string[] = [];
 
@@ -86,11 +96,6 @@ export class Trial<Site extends Installation> {
     this.random = random;
     this.recorder = recorder;
     this.stop = stop;
-  }
-
-  /** What was done so far, in words. */
-  get summary(): string {
-    return [...this.done].map(([what, times]) => `${times} × ${what}`).join(', ');
   }
 
   /** Notes a fault that begins now, of server `at` if it is of one. */
@@ -178,11 +183,10 @@ async function runScene<Site extends Installation>(
   const { secret } = APP;
   parts.use(await WebhookListener.start({ port: webhooksPort, secret, recorder, isOwn }));
   const end = new AbortController();
-  const destinations = installation.ports.map(destinationOf);
   const crowd = new Crowd({
     plan,
-    clientsTo: destinations,
-    apiTo: destinations,
+    clientsTo: installation.clientsTo.map(destinationOf),
+    apiTo: installation.ports.map((port) => destinationOf(`http://127.0.0.1:${port}`)),
     credentials: { appId: APP.id, key: APP.key, secret },
     timeoutMs: 5000,
     recorder,
@@ -208,11 +212,17 @@ async function runScene<Site extends Installation>(
   if (untried.length > 0) problems.push(`not tried: ${untried.join(', ')}`);
   const isBroken = ruleNames.some((name) => verdict.rules[name].state === 'broken');
   if (problems.length === 0 && !isBroken) rmSync(file);
-  return { verdict, done: trial.summary, problems };
+  else {
+    for (const [at, { output }] of installation.servers.entries()) {
+      writeFileSync(`${file}.server-${at + 1}.log`, output.stderr);
+    }
+  }
+  return { verdict, done: trial.done, problems };
 }
 
-function destinationOf(port: number) {
-  const parsed = parseTarget(`http://127.0.0.1:${port}`, undefined);
+function destinationOf(url: string) {
+  const parsed = parseTarget(url, undefined);
   if (!parsed.ok) throw new Error(parsed.detail);
-  return { endpoint: parsed.target.websocket, address: '127.0.0.1', ca: undefined };
+  const endpoint = parsed.target.websocket;
+  return { endpoint, address: endpoint.hostname, ca: undefined };
 }

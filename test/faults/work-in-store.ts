@@ -26,6 +26,7 @@ export class WorkInStore {
   private readonly random: Random;
   private rounds = 0;
   private isEnding = false;
+  private isOver = false;
   private working: Promise<void> = Promise.resolve();
 
   constructor(random: Random) {
@@ -42,9 +43,10 @@ export class WorkInStore {
     };
   }
 
-  /** Begins to ask a server, until `ends`. Returns the password of its admin API. */
-  async begin(server: Fanfare): Promise<void> {
-    this.isEnding = false;
+  /** Begins to ask a server, until a request fails, which it may only after `ending` or if it `mayFail`. */
+  async begin(server: Fanfare, mayFail?: 'mayFail'): Promise<void> {
+    this.isEnding = mayFail === 'mayFail';
+    this.isOver = false;
     const round = ++this.rounds;
     const { adminPort, adminPassword } = server;
     const connections = await Promise.all(
@@ -55,7 +57,7 @@ export class WorkInStore {
     });
     this.sites.push(...sites);
     const all = [
-      ...sites.map((site) => site.run(() => undefined)),
+      ...sites.map((site) => site.run(() => this.mayGoOn())),
       this.makeApps({ adminPort, adminPassword }),
     ];
     this.working = Promise.all(all.map((one) => this.endsOnlyAtTheEnd(one))).then(() => undefined);
@@ -64,6 +66,12 @@ export class WorkInStore {
   /** Tells that the server is about to fail. */
   ending(): void {
     this.isEnding = true;
+  }
+
+  /** Lets nobody begin another request. */
+  stop(): void {
+    this.isEnding = true;
+    this.isOver = true;
   }
 
   /** Settles when all requests have ended with their connections. Throws if one was refused before `ending`. */
@@ -94,8 +102,13 @@ export class WorkInStore {
     }
   }
 
+  private mayGoOn(): void {
+    if (this.isOver) throw new Error('the work is over');
+  }
+
   private async makeApps(server: AdminServer): Promise<never> {
     for (let made = 1; ; made++) {
+      this.mayGoOn();
       const { id, key } = await makeApp(server);
       const app: KnownApp = { id, key, isDeleted: false };
       this.apps.push(app);

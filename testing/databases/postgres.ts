@@ -152,6 +152,7 @@ export interface OwnCluster extends AsyncDisposable {
 /** A cluster that keeps what it has answered, whatever happens to its machine. */
 export interface DurableCluster extends AsyncDisposable {
   readonly url: string;
+  readonly isRunning: boolean;
   /** Kills every process of it at once. */
   kill(): void;
   start(): void;
@@ -172,8 +173,16 @@ export async function durablePostgres(folder: string): Promise<DurableCluster> {
     process.kill(pid, 'SIGSTOP');
     for (const one of [...childrenOf(pid), pid]) process.kill(one, 'SIGKILL');
   };
+  // One that has ended has no command any more, also while nobody has asked for its end.
+  const isRunning = () => {
+    const file = `/proc/${pid}/cmdline`;
+    return existsSync(file) && readFileSync(file, 'utf8') !== '';
+  };
   return {
     url: urlOf(port, 'postgres'),
+    get isRunning() {
+      return isRunning();
+    },
     kill,
     start() {
       // It takes any process of this number for its own, and here the machine has not started anew.
@@ -181,7 +190,7 @@ export async function durablePostgres(folder: string): Promise<DurableCluster> {
       pid = start();
     },
     async [Symbol.asyncDispose]() {
-      if (existsSync(`/proc/${pid}`)) kill();
+      if (isRunning()) kill();
     },
   };
 }

@@ -2,8 +2,10 @@ import {
   type ChannelNews,
   channelNewsOf,
   clientPath,
+  type Established,
   errorOf,
   establishedOf,
+  ping,
   recordOf,
   type ServerError,
   type ServerMessage,
@@ -12,13 +14,14 @@ import {
   unsubscribe,
 } from '../../doctor/client/client-messages.ts';
 import { askForWebSocket, Conversation, isAccepted } from '../../doctor/client/conversation.ts';
-import type { Ending } from '../../doctor/client/inbox.ts';
+import { type Ending, NO_CLOSE_FRAME } from '../../doctor/client/inbox.ts';
 import { type Destination, Link } from '../../doctor/client/link.ts';
 import { type Credentials, channelAuth } from '../../doctor/client/signed-request.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import { Place } from './place.ts';
 import type { Part } from './plan.ts';
 import { type Recorder, recorded } from './recorder.ts';
+import { Silence } from './silence.ts';
 
 const CLIENT_NAME = 'fanfare-verify';
 /** The event of a client, and the event of a backend. */
@@ -27,6 +30,8 @@ const CLIENT_EVENT = 'client-verify';
 /** Pauses before a client connects again. Milliseconds. */
 const RETRY_LEAST_MS = 200;
 const RETRY_MOST_MS = 2000;
+/** After this time without a message a client asks, unless the server names another. Source: Channels protocol, §1.2. Seconds. */
+const ACTIVITY_SECONDS = 120;
 
 export interface CrowdClientOptions {
   /** From 1 on. */
@@ -52,6 +57,7 @@ export class CrowdClient {
   private readonly left = new Set<string>();
   private n = 0;
   private conversation: Conversation | undefined;
+  private silence: Silence | undefined;
   private error: ServerError | undefined;
   private mayWhisper = true;
   private isOver = false;
@@ -128,6 +134,7 @@ export class CrowdClient {
   /** Ends its connection for good. */
   stop(): void {
     this.isOver = true;
+    this.silence?.[Symbol.dispose]();
     this.conversation?.[Symbol.dispose]();
     this.conversation = undefined;
     this.socket = undefined;
@@ -144,8 +151,9 @@ export class CrowdClient {
   }
 
   private hear(message: ServerMessage): void {
+    this.silence?.heard();
     const established = establishedOf(message);
-    if (established !== undefined) return this.established(established.socketId);
+    if (established !== undefined) return this.established(established);
     const error = errorOf(message);
     if (error !== undefined) return this.refused(message, error);
     const { channel, data, id } = message;
@@ -168,8 +176,21 @@ export class CrowdClient {
     if (id !== undefined) this.places.get(channel)?.received(id, this.socket);
   }
 
-  private established(socket: string): void {
-    const { number, part, recorder } = this.options;
+  private established({
+    socketId: socket,
+    activityTimeoutSeconds = ACTIVITY_SECONDS,
+  }: Established): void {
+    const { number, part, recorder, timers, timeoutMs } = this.options;
+    this.silence = new Silence({
+      timers,
+      activityMs: activityTimeoutSeconds * 1000,
+      pongMs: timeoutMs,
+      ping: () => this.conversation?.send(ping),
+      onSilent: () => {
+        this.conversation?.[Symbol.dispose]();
+        this.ended(NO_CLOSE_FRAME);
+      },
+    });
     this.socket = socket;
     this.n++;
     this.attempts = 0;
@@ -261,6 +282,8 @@ export class CrowdClient {
     if (this.socket !== undefined) {
       this.options.recorder.add('close', { c: this.options.number, n: this.n, code });
     }
+    this.silence?.[Symbol.dispose]();
+    this.silence = undefined;
     this.conversation = undefined;
     this.socket = undefined;
     this.subscribed.clear();

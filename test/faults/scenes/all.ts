@@ -1,15 +1,26 @@
+import type { Amounts } from '../amounts.ts';
 import type { Scene } from '../trial.ts';
-import { kills } from './kills.ts';
-import { pauses } from './pause.ts';
-import { powerCuts } from './power.ts';
+import { fullScenes } from './full.ts';
+import { killScenes } from './kills.ts';
+import { pauseScenes } from './pause.ts';
+import { powerScenes } from './power.ts';
 import { redisScenes } from './redis.ts';
-import { upgrades } from './upgrade.ts';
+import { sentinelScenes } from './sentinel.ts';
+import { silentLinkScenes } from './silent-link.ts';
+import { steadyScenes } from './steady.ts';
+import { upgradeScenes } from './upgrade.ts';
 
-/** Every scene; servers are killed, and their power is cut, so many times. */
-export const allScenes = (times: number): readonly Scene[] => [
-  ...kills(times),
-  ...pauses,
-  ...redisScenes,
-  ...powerCuts(times),
-  ...upgrades,
-];
+/** Every scene, in the order in which they run. */
+export function allScenes(amounts: Amounts): readonly Scene[] {
+  return [
+    ...steadyScenes(amounts),
+    ...killScenes(amounts),
+    ...pauseScenes(amounts),
+    ...redisScenes(amounts),
+    ...sentinelScenes(amounts),
+    ...silentLinkScenes(amounts),
+    ...powerScenes(amounts),
+    ...fullScenes(amounts),
+    ...upgradeScenes,
+  ];
+}

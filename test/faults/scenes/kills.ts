@@ -1,3 +1,4 @@
+import type { Amounts } from '../amounts.ts';
 import { type Installation, oneServer, twoServers } from '../installation.ts';
 import { type Scene, scene, type Trial } from '../trial.ts';
 
@@ -9,7 +10,7 @@ const RUNS_MAX_MS = 5000;
 const GONE_MAX_MS = 2500;
 
 /** Kills servers, one at a time, and starts each again. */
-function killing(times: number) {
+function killing({ kills: times }: Amounts) {
   return async (trial: Trial<Installation>) => {
     const { installation, random } = trial;
     for (let done = 1; done <= times; done++) {
@@ -25,8 +26,8 @@ function killing(times: number) {
   };
 }
 
-export function kills(times: number): readonly Scene[] {
-  const act = killing(times);
+export function killScenes(amounts: Amounts): readonly Scene[] {
+  const act = killing(amounts);
   return [
     scene({ name: 'kills: one server', start: (port) => oneServer(port, 1), act }),
     scene({

@@ -1,6 +1,6 @@
-import { hasPostgres } from '../../../testing/databases/postgres.ts';
-import { DISK_PROGRAMS, whyNoDisk } from '../machine/own-disk.ts';
-import { type OnOwnDisk, onOwnDisk, STORES } from '../on-own-disk.ts';
+import type { Amounts } from '../amounts.ts';
+import { DISK_PROGRAMS } from '../machine/own-disk.ts';
+import { type OnOwnDisk, onOwnDisk, STORES, whyNoStore } from '../on-own-disk.ts';
 import { type Scene, scene, type Trial } from '../trial.ts';
 import { WorkInStore } from '../work-in-store.ts';
 
@@ -15,19 +15,14 @@ const BETWEEN_MAX_MS = 300;
 const GONE_MAX_MS = 2000;
 
 /** Cuts the power of a server and of its store, and looks whether everything is there that was answered. */
-function cutting(times: number) {
+function cutting({ kills: times }: Amounts) {
   return async (trial: Trial<OnOwnDisk>) => {
     const { installation, random } = trial;
     const work = new WorkInStore(random);
-    const present = () => {
-      const [server] = installation.servers;
-      if (server === undefined) throw new Error('There is no server');
-      return server;
-    };
-    const password = present().adminPassword;
+    const password = installation.server.adminPassword;
     for (let done = 1; done <= times; done++) {
       await trial.pass(random.between(0, RUNS_MAX_MS));
-      await work.begin(present());
+      await work.begin(installation.server);
       await trial.pass(random.between(WORKS_MIN_MS, WORKS_MAX_MS));
       work.ending();
       trial.fault('power', { at: 0 });
@@ -36,9 +31,9 @@ function cutting(times: number) {
       trial.did('power cut');
       await trial.pass(random.between(0, GONE_MAX_MS));
       await installation.restorePower();
-      const lost = await work.lost(present(), done === times ? 'all' : 'last');
+      const lost = await work.lost(installation.server, done === times ? 'all' : 'last');
       for (const what of lost) trial.problem(`lost by power cut ${done}: ${what}`);
-      if (present().adminPassword !== password) {
+      if (installation.server.adminPassword !== password) {
         trial.problem(`power cut ${done} has changed the password of the admin API`);
       }
       if (done % AT_A_TIME === 0 || done === times) await trial.settles();
@@ -47,15 +42,15 @@ function cutting(times: number) {
   };
 }
 
-export function powerCuts(times: number): readonly Scene[] {
+export function powerScenes(amounts: Amounts): readonly Scene[] {
   return STORES.map((store) =>
     scene({
       name: `power: one server, ${store}`,
+      section: 'power',
       needs: DISK_PROGRAMS,
-      lacks: () =>
-        store === 'PostgreSQL' && !hasPostgres() ? 'PostgreSQL is not installed' : whyNoDisk(),
+      lacks: () => whyNoStore(store),
       start: (port) => onOwnDisk(store, port),
-      act: cutting(times),
+      act: cutting(amounts),
     }),
   );
 }

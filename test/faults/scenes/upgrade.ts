@@ -75,9 +75,10 @@ async function upgrading(trial: Trial<Upgradable>): Promise<void> {
   }
 }
 
-export const upgrades: readonly Scene[] = [
+export const upgradeScenes: readonly Scene[] = [
   scene({
     name: 'upgrade: from each release to the next, and back',
+    section: 'upgrades',
     needs: ['redis-server', 'git'],
     start: oldServers,
     act: upgrading,
