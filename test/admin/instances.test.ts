@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { randomUUID } from 'node:crypto';
-import { admin } from '../../testing/clients/admin-api.ts';
+import { admin, everyServerTakes } from '../../testing/clients/admin-api.ts';
 import { PushRequests, requestPush } from '../../testing/clients/push-requests.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
@@ -240,6 +240,7 @@ describe('the instances of the admin API', () => {
     const [old] = secretKeys;
     const path = `/instances/${id}/keys`;
     const added = (await admin(server, 'POST', path)).json as { secretKey: string };
+    await everyServerTakes(server, `/instances/${id}`);
     const uses = async () => {
       const { json, text } = await admin(server, 'GET', path);
       expect(text).not.toContain(old);
