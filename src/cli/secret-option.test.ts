@@ -41,6 +41,24 @@ describe('a secret of a command', () => {
   it('comes from standard input if the file is -', () => {
     expect(readFrom('from a pipe\n')).toBe('from a pipe');
     expect(readFrom('')).toBe('--secret-file: standard input is empty');
+    expect(readFrom('x'.repeat(65_536))).toHaveLength(65_536);
+    expect(readFrom('x'.repeat(65_537))).toBe(
+      '--secret-file: standard input is larger than 64 KiB',
+    );
+  });
+
+  it('comes from a pipe, as of <(…) of a shell, and from nothing that does not end', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'fanfare-secret-'));
+    const pipe = join(directory, 'pipe');
+    Bun.spawnSync(['mkfifo', pipe]);
+    const written = (input: string) =>
+      Bun.spawn(['sh', '-c', 'cat > "$0"', pipe], { stdin: Buffer.from(input) });
+    await using _ = written('from a pipe\n');
+    expect(secretIn('--secret-file', pipe)).toBe('from a pipe');
+    await using _long = written('x'.repeat(70_000));
+    expect(() => secretIn('--secret-file', pipe)).toThrow(`${pipe} is larger than 64 KiB`);
+    rmSync(directory, { recursive: true });
+    expect(() => secretIn('--secret-file', '/dev/zero')).toThrow('/dev/zero is not a file');
   });
 
   it('has a help that says who sees it', () => {

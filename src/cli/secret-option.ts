@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { readSecretFile } from '../config/environment/secret-files.ts';
+import { type ReadSecret, readSecret, readSecretFile } from '../config/environment/secret-files.ts';
 import { messageOf } from '../runtime/error-code.ts';
 import type { Arguments, Option } from './options.ts';
 import { UsageError } from './output.ts';
@@ -18,7 +17,7 @@ export function secretOptions(option: Option & { readonly value: string }): read
     {
       name: `${name}-file`,
       value: 'FILE',
-      help: `The same, read from a file; ${STANDARD_INPUT} reads standard input.`,
+      help: `The same, read from a file or a pipe; ${STANDARD_INPUT} reads standard input.`,
     },
   ];
 }
@@ -29,15 +28,15 @@ export function secretOf(given: Arguments, name: string): string | undefined {
   const file = given.value(`${name}-file`);
   if (file === undefined) return value;
   if (value !== undefined) throw new UsageError(`give either --${name} or --${name}-file`);
-  const read = file === STANDARD_INPUT ? readStandardInput() : readSecretFile(file);
+  const read =
+    file === STANDARD_INPUT ? readStandardInput() : readSecretFile(file, { pipes: true });
   if ('message' in read) throw new UsageError(`--${name}-file: ${read.message}`);
   return read.value;
 }
 
-function readStandardInput(): ReturnType<typeof readSecretFile> {
+function readStandardInput(): ReadSecret {
   try {
-    const value = readFileSync(0, 'utf8').replace(/\r?\n$/, '');
-    return value === '' ? { message: 'standard input is empty' } : { value };
+    return readSecret(0, 'standard input');
   } catch (error) {
     return { message: `standard input cannot be read (${messageOf(error)})` };
   }

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { fileFault } from '../../runtime/error-code.ts';
 
 /** The settings that may hold a secret. The variable of each can name a file instead, as container platforms want it. */
@@ -19,19 +19,35 @@ const FILE_BYTES_MAX = 65_536;
 
 export type ReadSecret = { readonly value: string } | { readonly message: string };
 
-/** Reads a secret from a file, without the line break at its end. The message of a failure repeats nothing of the file. */
-export function readSecretFile(path: string): ReadSecret {
+/**
+ * Reads a secret from a file, without the line break at its end. A pipe without a writer would block the start of a server
+ * for ever, so only commands take one (`pipes`). The message of a failure repeats nothing of the file.
+ */
+export function readSecretFile(path: string, { pipes = false } = {}): ReadSecret {
   if (path === '') return { message: 'must be the path of a file, got ""' };
-  let text: string;
   try {
     const file = statSync(path);
-    // A pipe without a writer would block the start for ever.
-    if (!file.isFile()) return { message: `${path} is not a file` };
-    if (file.size > FILE_BYTES_MAX) return { message: `${path} is larger than 64 KiB` };
-    text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+    if (!file.isFile() && !(pipes && file.isFIFO())) return { message: `${path} is not a file` };
+    const descriptor = openSync(path, 'r');
+    try {
+      return readSecret(descriptor, path);
+    } finally {
+      closeSync(descriptor);
+    }
   } catch (error) {
     return { message: `${path} ${fileFault(error)}` };
   }
+}
+
+/** Reads a secret to the end of an open file, which messages call `name`. Throws what reading throws. */
+export function readSecret(descriptor: number, name: string): ReadSecret {
+  const bytes = Buffer.alloc(FILE_BYTES_MAX + 1);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < bytes.length; length += read) {
+    read = readSync(descriptor, bytes, length, bytes.length - length, null);
+  }
+  if (length > FILE_BYTES_MAX) return { message: `${name} is larger than 64 KiB` };
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length));
   const value = text.replace(/\r?\n$/, '');
-  return value === '' ? { message: `${path} is empty` } : { value };
+  return value === '' ? { message: `${name} is empty` } : { value };
 }

@@ -48,7 +48,10 @@ const codes: Readonly<Record<number, readonly [meaning: string, advice: string]>
     'the server is at its capacity, stops, or cannot reach its Redis',
     'Look at /readyz of the server. Raise its limit, add a node, or wait: clients try again.',
   ],
-  4200: ['the server asks to connect again', 'It is being stopped or restarted; try again.'],
+  4200: [
+    'the server asks to connect again',
+    'It is being stopped or restarted, or this connection may have missed events because the server could not reach its Redis; try again.',
+  ],
   4201: [
     'the server missed our answer to its ping',
     'Something holds messages back; see "pusher-ping".',
