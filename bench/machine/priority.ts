@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { messageOf } from '../../src/runtime/error-code.ts';
 
 /** The autogroup of a process: its session, and the nice value of that session, from -20 (highest priority) to 19. */
-const AUTOGROUP = '/proc/self/autogroup';
+const autogroupOf = (pid: number | 'self'): string => `/proc/${pid}/autogroup`;
 const MOST = -20;
 
 /** Reads the nice value of a session as the kernel writes it, such as `/autogroup-42 nice 0`. */
@@ -19,12 +19,22 @@ export function parseNice(autogroup: string): number {
  */
 export function goFirst(): string {
   try {
-    const before = parseNice(readFileSync(AUTOGROUP, 'latin1'));
-    writeFileSync(AUTOGROUP, String(MOST));
-    process.once('exit', () => writeFileSync(AUTOGROUP, String(before)));
+    const own = autogroupOf('self');
+    const before = parseNice(readFileSync(own, 'latin1'));
+    writeFileSync(own, String(MOST));
+    process.once('exit', () => writeFileSync(own, String(before)));
     return 'before all other sessions';
   } catch (error) {
     const why = messageOf(error);
     return `no priority: others may disturb it (${why})`;
+  }
+}
+
+/** The same for the session of a child, which is its own. Does nothing where this process may not. */
+export function letGoFirst(pid: number): void {
+  try {
+    writeFileSync(autogroupOf(pid), String(MOST));
+  } catch {
+    // Then others disturb it.
   }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'bun:test';
-import { isHeld, type MillionFigures, printMillion, type Tenth } from './figures.ts';
+import { isHeld, type MeasuredMillion, printMillion, type Tenth } from './figures.ts';
 
 const tenth = (connections: number, serverBytes: number): Tenth => ({
   connections,
@@ -9,10 +9,9 @@ const tenth = (connections: number, serverBytes: number): Tenth => ({
   clientBytes: 20,
   loopP99Ms: 10,
 });
-const figures = (...serverBytes: readonly number[]): MillionFigures => ({
+const figures = (...serverBytes: readonly number[]): MeasuredMillion => ({
   why: 'as asked',
   endedEarly: false,
-  load: 0,
   tenths: serverBytes.map((bytes, at) => tenth((at + 1) * 1000, bytes)),
   broadcasts: [{ seconds: 0.5, loopP99Ms: 400, delivered: 3000, duplicated: 0 }],
   secondsPerDelivery: 15e-6,

@@ -18,13 +18,11 @@ export interface Tenth {
   readonly loopP99Ms: number;
 }
 
-export interface MillionFigures {
+export interface MeasuredMillion {
   /** Why there were so many connections. */
   readonly why: string;
   /** Whether the machine ran out of memory. */
   readonly endedEarly: boolean;
-  /** Load average before. */
-  readonly load: number;
   readonly tenths: readonly Tenth[];
   readonly broadcasts: readonly Broadcast[];
   /** Processor time of the server. */
@@ -33,10 +31,15 @@ export interface MillionFigures {
   readonly dollarsPerCoreHour?: number;
 }
 
+export interface MillionFigures extends MeasuredMillion {
+  /** Load average of the machine before. */
+  readonly load: number;
+}
+
 /** What a connection must not exceed, and whether it does. */
 function judge({
   tenths,
-}: MillionFigures): readonly (readonly [target: string, isHeld: boolean])[] {
+}: MeasuredMillion): readonly (readonly [target: string, isHeld: boolean])[] {
   const [, second] = tenths;
   const last = tenths.at(-1);
   if (second === undefined || last === undefined) return [['two tenths', false]];
@@ -51,7 +54,7 @@ function judge({
   ];
 }
 
-export function isHeld(figures: MillionFigures): boolean {
+export function isHeld(figures: MeasuredMillion): boolean {
   return !figures.endedEarly && judge(figures).every(([, holds]) => holds);
 }
 
@@ -67,7 +70,7 @@ const columns: readonly (readonly [head: string, print: (tenth: Tenth) => string
 ];
 
 /** What an event to everybody took, the median of several. */
-function broadcastOf({ broadcasts }: MillionFigures) {
+function broadcastOf({ broadcasts }: MeasuredMillion) {
   return {
     seconds: median(broadcasts.map((each) => each.seconds)),
     loopP99Ms: median(broadcasts.map((each) => each.loopP99Ms)),
@@ -76,13 +79,13 @@ function broadcastOf({ broadcasts }: MillionFigures) {
   };
 }
 
-function dollarsPerMillion({ dollarsPerCoreHour, secondsPerDelivery }: MillionFigures) {
+function dollarsPerMillion({ dollarsPerCoreHour, secondsPerDelivery }: MeasuredMillion) {
   if (dollarsPerCoreHour === undefined) return undefined;
   return (dollarsPerCoreHour * secondsPerDelivery * 1e6) / 3600;
 }
 
 /** The table, for people. */
-export function printMillion(figures: MillionFigures): string {
+export function printMillion(figures: MeasuredMillion): string {
   const { tenths, listing, endedEarly, secondsPerDelivery, dollarsPerCoreHour } = figures;
   const event = broadcastOf(figures);
   const dollars = dollarsPerMillion(figures);

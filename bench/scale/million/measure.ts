@@ -1,4 +1,3 @@
-import { loadavg } from 'node:os';
 import { signedTarget } from '../../load/trigger-request.ts';
 import { availableBytes } from '../../machine/kernel-memory.ts';
 import { processorSeconds } from '../../machine/processor-time.ts';
@@ -8,7 +7,7 @@ import { type FanfareServer, startFanfare } from '../../servers.ts';
 import { type CrowdProcess, startCrowd } from '../crowd/crowd-calls.ts';
 import type { Broadcast } from '../crowd/idle-crowd.ts';
 import { KEPT_FREE_BYTES, type Size } from '../size.ts';
-import type { MillionFigures, Tenth } from './figures.ts';
+import type { MeasuredMillion, Tenth } from './figures.ts';
 
 const CHANNELS = 1000;
 /** Connected before anything is measured, so that one-time costs of the server, such as compiled code, are not counted. */
@@ -31,7 +30,7 @@ export async function measureMillion(
   pins: Pins,
   size: Size,
   dollarsPerCoreHour: number | undefined,
-): Promise<MillionFigures> {
+): Promise<MeasuredMillion> {
   const { connections, openFiles, why } = size;
   // By default, its share of the memory would be a bound, too.
   const bound = connections + PROBES_MAX;
@@ -49,7 +48,6 @@ export async function measureMillion(
     size: connections,
     openFilesMax: openFiles,
   });
-  const load = loadavg()[0] ?? 0;
   const tenths = await fill(server, crowd, connections);
 
   const usedBefore = processorSeconds(server.pid);
@@ -66,7 +64,6 @@ export async function measureMillion(
   return {
     why,
     endedEarly: tenths.length < TENTHS,
-    load,
     tenths,
     broadcasts,
     secondsPerDelivery,

@@ -1,3 +1,4 @@
+import { loadavg } from 'node:os';
 import { Evidence } from '../../../testing/evidence/evidence.ts';
 import { describeConditions } from '../../machine/conditions.ts';
 import { findPinning } from '../../machine/cores.ts';
@@ -5,16 +6,16 @@ import { goFirst } from '../../machine/priority.ts';
 import { countOf, parseOptions, UsageError, writeResults } from '../../options.ts';
 import { printConditions, whole } from '../../report.ts';
 import { sizeFor } from '../size.ts';
-import { evidenceOf, isHeld, type MillionFigures, printMillion } from './figures.ts';
+import { evidenceOf, isHeld, type MeasuredMillion, printMillion } from './figures.ts';
 import { measureMillion } from './measure.ts';
 import { inUserModeLinux } from './user-mode-linux.ts';
 
 /** `npm run bench -- million`: one server, and as many silent subscribers as the machine can hold. */
 
-const help = `One server with very many silent subscribers, each of one of 1,000 channels, from source addresses 127.x.y.9, 10,000 each. At each
-tenth of them: new connections per second, and the memory of the server, of the kernel and of the clients. Then one event to
-everybody, and the list of channels. Meanwhile a client measures how long its frames wait for the event loop. Ends by itself
-when less than 4 GiB of memory are available. The server pings nobody meanwhile. It needs channels.maxConnections,
+const help = `One server with very many silent subscribers, each of one of 1,000 channels, from source addresses 127.x.y.9, 10,000 each.
+At each tenth of them: new connections per second, and the memory of the server, of the kernel and of the clients. Then one
+event to everybody, and the list of channels. Meanwhile a client measures how long its frames wait for the event loop. Ends by
+itself when less than 4 GiB of memory are available. The server pings nobody meanwhile. It needs channels.maxConnections,
 channels.maxSubscriptions and open files for as many: the first two are set, and the output names what open files need.
 
 npm run bench -- million [options]
@@ -51,9 +52,12 @@ export async function million(args: string[]): Promise<number> {
   const dollarsPerCoreHour = dollarsOf(values['dollars-per-core-hour']);
   const inUml = values['in-uml'];
   const evidence = values.record ? Evidence.open() : undefined;
-  const figures = inUml
+  // Of this machine: user-mode Linux has a load of its own.
+  const load = loadavg()[0] ?? 0;
+  const measured = inUml
     ? await inUserModeLinux(asked, dollarsPerCoreHour)
     : await measure(asked, dollarsPerCoreHour);
+  const figures = { ...measured, load };
   await writeResults(values.json, figures);
   evidence?.record(evidenceOf(figures, { asked, inUml }));
   return isHeld(figures) ? 0 : 1;
@@ -69,7 +73,7 @@ function dollarsOf(text: string | undefined): number | undefined {
 async function measure(
   asked: number,
   dollarsPerCoreHour: number | undefined,
-): Promise<MillionFigures> {
+): Promise<MeasuredMillion> {
   const pinning = findPinning();
   const conditions = describeConditions(`${pinning.description}, ${goFirst()}`);
   console.log(printConditions(conditions));
