@@ -14,7 +14,7 @@ import { RULES } from './scripts/histories.ts';
 import { READS_BY_APP } from './scripts/recent-events.ts';
 import { LEASE_MS } from './scripts/script.ts';
 import { ENTER } from './scripts/statements.ts';
-import { CLAIM, EXIT, TICK } from './scripts/upkeep.ts';
+import { CLAIM, EXIT, SETTLE, TICK } from './scripts/upkeep.ts';
 
 /**
  * Why everything is stated again: the last statement may have been lost; this node was fenced, so everything it held
@@ -59,6 +59,11 @@ const SWEEP_MAX = 100;
 const RESTATE_CHUNK = 128;
 const RETRY_MS = 250;
 const FORGOTTEN_AT_ONCE = 500;
+/**
+ * For how many ticks after a lost answer a node asks for its claims again: scripts may run late, out of a connection that was given
+ * up.
+ */
+const REPEATS = 5;
 
 interface Waiter {
   readonly ready: () => void;
@@ -94,6 +99,10 @@ export class Partition {
   /** How many of this node's statements Redis has applied, as far as we know. */
   private version = 0;
   private steadyTicks = 0;
+  /** Answers with claims may have been lost. None that is younger is taken before those are known. */
+  private mayLackClaims = false;
+  /** Ticks that still ask for claims again. */
+  private repeats = 0;
   private statedRules: readonly string[] | undefined;
   /** Deleted apps that are still to be forgotten, with the day on which they were deleted. */
   private readonly deletedApps = new Map<string, number>();
@@ -157,6 +166,7 @@ export class Partition {
     try {
       reply = await this.options.link.commands.script(script, { keys: this.scriptKeys, args });
     } catch (cause) {
+      this.repeats = REPEATS;
       throw new EngineUnavailable('Redis has not answered', { cause });
     }
     if (!Array.isArray(reply)) throw new EngineUnavailable('Redis has answered something else');
@@ -176,6 +186,8 @@ export class Partition {
   /** Commands fail from now on. */
   away(): void {
     this.timesAway++;
+    this.mayLackClaims = true;
+    this.repeats = REPEATS;
     this.isReady = false;
     this.steadyTicks = 0;
   }
@@ -220,7 +232,9 @@ export class Partition {
       await this.forgetDeletedApps();
       const applied = this.version;
       const sweepMax = this.steadyTicks >= STEADY_TICKS ? SWEEP_MAX : 0;
-      const answer = await this.call(TICK, [sweepMax]);
+      const isAgain = this.repeats > 0;
+      const answer = await this.call(TICK, [sweepMax, isAgain ? '1' : '']);
+      if (isAgain) this.repeats--;
       const isLate = answer[0] === 'late';
       const [version, dueMs, claims, swept, ended, histories] = isLate ? answer.slice(1) : answer;
       this.options.meter.count('engineLeasesSwept', Number(ended ?? 0));
@@ -270,8 +284,8 @@ export class Partition {
 
   /** Ends the lease, so that others need not wait until it expires. */
   async close(): Promise<void> {
-    await this.forgetOver();
     this.isClosed = true;
+    await this.forgetOver();
     this.isReady = false;
     this.due?.cancel();
     this.cancelComplete?.();
@@ -300,7 +314,7 @@ export class Partition {
   private async leaveFormer(): Promise<void> {
     for (const former of this.former) {
       for (let swept: Reply | undefined = SWEEP_MAX; swept === SWEEP_MAX; ) {
-        const answer = await this.call(TICK, [SWEEP_MAX, former]);
+        const answer = await this.call(TICK, [SWEEP_MAX, '', former]);
         const [, dueMs, claims, some] = answer[0] === 'late' ? answer.slice(1) : answer;
         this.take(dueMs, claims);
         swept = some;
@@ -314,7 +328,8 @@ export class Partition {
     while (this.over.length > 0) {
       const ids = this.over.splice(0, FORGOTTEN_AT_ONCE);
       try {
-        await this.options.link.commands.run(['ZREM', `${this.keys}W`, ...ids]);
+        const [, dueMs, claims] = await this.run(SETTLE, [this.isClosed ? '' : this.node, ...ids]);
+        this.take(dueMs, claims);
       } catch {
         this.over.unshift(...ids);
         return;
@@ -336,7 +351,8 @@ export class Partition {
     }
     // Another Redis process may lack the last writes, and could reuse numbers that others have already received.
     const mayHaveLost = serverId !== this.serverId;
-    const [code, version, dueMs, claims] = await this.run(TICK, [this.node, this.epoch, 0]);
+    const [code, version, dueMs, claims] = await this.run(TICK, [this.node, this.epoch, 0, '1']);
+    this.mayLackClaims = false;
     if (code === 'ok' || code === 'late') {
       this.take(dueMs, claims);
       if (Number(version) >= this.version && !mayHaveLost) return 'unsure';
@@ -354,6 +370,7 @@ export class Partition {
     const args = [this.node, newId(), isLost, serverName, link.serverId];
     const [, epoch] = await this.run(ENTER, args);
     this.statedRules = undefined;
+    this.mayLackClaims = false;
     this.epoch = String(epoch);
     this.version = 0;
   }
@@ -400,7 +417,7 @@ export class Partition {
 
   /** Takes what every statement returns: when something is due, and what this node has claimed. */
   private take(dueMs: Reply | undefined, claims: Reply | undefined): void {
-    const ids = textsOf(claims);
+    const ids = this.mayLackClaims ? [] : textsOf(claims);
     if (ids.length > 0) this.options.report(ids);
     const ms = Number(dueMs ?? -1);
     if (ms >= 0 && !this.isClosed) this.claimIn(ms);
@@ -421,7 +438,7 @@ export class Partition {
 
   private async claim(): Promise<void> {
     try {
-      const [, dueMs, claims] = await this.run(CLAIM, []);
+      const [, dueMs, claims] = await this.run(CLAIM, [this.node]);
       this.take(dueMs, claims);
     } catch {
       // If this fails, the next tick of any node claims the items.

@@ -7,7 +7,7 @@ import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, NUMBERS, PAGE, ROSTER, USERS } 
 import { ACTIVITY, HOLD, SERVERS, USE } from './quotas.ts';
 import { RECENT_OF_ALL, RECENT_OF_APPS } from './recent-events.ts';
 import { ENTER, SIGN, STATE, TERMINATE } from './statements.ts';
-import { CLAIM, EXIT, TICK } from './upkeep.ts';
+import { CLAIM, EXIT, SETTLE, TICK } from './upkeep.ts';
 
 /** Every script that the engine runs. */
 export const ALL_SCRIPTS: readonly RedisScript[] = [
@@ -35,6 +35,7 @@ export const ALL_SCRIPTS: readonly RedisScript[] = [
   ACTIVITY,
   SERVERS,
   CLAIM,
+  SETTLE,
   TICK,
   EXIT,
   RELEASE,

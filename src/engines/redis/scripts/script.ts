@@ -1,13 +1,8 @@
 import { RedisScript } from '../link/script.ts';
+import { WEBHOOK_EVENTS } from './webhook-events.ts';
 
 /** Milliseconds after which a node that has not renewed its lease counts as dead. */
 export const LEASE_MS = 10_000;
-
-/**
- * Milliseconds that a node has to store a webhook event which it has claimed. Then any node claims it, and reports it under the
- * same id.
- */
-export const CLAIM_MS = 10_000;
 
 /**
  * Milliseconds until a vacated channel, a member who left or a user who signed out counts as gone. Source: Channels
@@ -42,6 +37,8 @@ const MEMBER_COUNTS_MS = 2000;
  * | `W` | sorted set by the time they are due: what is reported later, and webhook events that were claimed |
  * | `MD:topic` | members whose departure is published later: the sequence number and info that loops have |
  * | `WM` | the same as `W` for them: topic, user. Not in `W`, because older servers would drop them |
+ * | `WC:node` | sorted set by the end of the claim: the webhook events that a node has claimed |
+ * | `WK:subject` | sorted set by number: the webhook events of one member, or of a channel, that are not stored yet |
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
  * | `K:topic`, `k:app`, `kb` | cached events; their topics by app, in the order of their end; their bytes |
  * | `KN`, `KB`, `KT` | cached events by app, their bytes by app, and `b` the bytes of all |
@@ -93,13 +90,7 @@ local function later(id, delay)
   call('ZADD', W, nowMs() + delay, id)
   dueIn(delay)
 end
--- A webhook event, claimed by the node that runs this.
-local function report(kind, subject)
-  local id = 'h' .. number() .. '\\n' .. kind .. '\\n' .. subject
-  call('ZADD', W, nowMs() + ${CLAIM_MS}, id)
-  claims[#claims + 1] = id
-end
-local function refusal(node, epoch)
+${WEBHOOK_EVENTS}local function refusal(node, epoch)
   if call('GET', P .. 'E') ~= epoch then return 'lost' end
   if not call('ZSCORE', P .. 'L', node) then return 'fenced' end
   return nil

@@ -1,6 +1,6 @@
 import { HISTORIES, SWEEP_HISTORIES } from './histories.ts';
 import { NOTE_OLD_NODES, SWEEP_RECENT } from './recent-events.ts';
-import { CLAIM_MS, LEASE_MS, script } from './script.ts';
+import { LEASE_MS, script } from './script.ts';
 
 /** How many due items one call takes, so that no script runs for long. */
 const DUE_MAX = 100;
@@ -26,10 +26,8 @@ local function claimDue()
   for _, subject in ipairs(call('ZRANGEBYSCORE', WM, '-inf', now, 'LIMIT', 0, ${DUE_MAX})) do tellDeparture(subject) end
   for _, id in ipairs(call('ZRANGEBYSCORE', W, '-inf', now, 'LIMIT', 0, ${DUE_MAX})) do
     local kind, rest = string.sub(id, 1, 1), string.sub(id, 2)
-    if kind == 'h' then
-      -- The node that had claimed it has not stored it yet.
-      call('ZADD', W, now + ${CLAIM_MS}, id)
-      claims[#claims + 1] = id
+    -- The node that had claimed an event has not stored it yet.
+    if kind == 'h' then handOut(id)
     else
       call('ZREM', W, id)
       if kind == 'v' or kind == 'r' then report(kind, rest)
@@ -47,18 +45,27 @@ local function claimDue()
   dueMs = -1
   for _, key in ipairs({W, WM}) do
     local first = call('ZRANGE', key, 0, 0, 'WITHSCORES')
-    if first[2] then dueIn(math.max(0, tonumber(first[2]) - now)) end
+    if first[2] then dueIn(math.max(0, math.ceil(tonumber(first[2])) - now)) end
   end
 end
 `;
 
-/** Claims what is due. Returns when the next is, and the claimed webhook events. */
+/** Claims what is due. Argument: node. Returns when the next is, and the claimed webhook events. */
 export const CLAIM = script(`${CLAIM_DUE}\nclaimDue()\nreturn {'ok', dueMs, claims}\n`);
 
 /**
+ * Forgets webhook events that are stored or dropped. Otherwise they are reported again, with the same ids. Arguments: node, or
+ * nothing if it stops; the events. Returns the same as `CLAIM`.
+ */
+export const SETTLE = script(`
+for i = 2, #ARGV do settle(ARGV[i]) end
+return {'ok', dueMs, claims}
+`);
+
+/**
  * Renews the lease of a node, claims what is due and sweeps some of what dead nodes held. Arguments: node, epoch, how much to
- * sweep, and a former node of the same server, which alone is swept, or nothing. Nothing is swept if the lease had ended: then
- * others may have been unable to renew theirs as well.
+ * sweep, `1` to claim again what the node has claimed, and a former node of the same server, which alone is swept, or nothing. Nothing
+ * is swept if the lease had ended: then others may have been unable to renew theirs as well.
  *
  * Returns `ok`, or `late` if the lease had ended and nobody had noticed; how many statements of the node were applied;
  * milliseconds until something is due; claimed webhook events; how much was swept; how many leases were ended; the events and
@@ -123,13 +130,14 @@ if refused then return {refused} end
 local code = tonumber(call('ZSCORE', P .. 'L', node)) < nowMs() and 'late' or 'ok'
 call('ZADD', P .. 'L', nowMs() + ${LEASE_MS}, node)
 local swept = 0
-local limit, former = tonumber(ARGV[3]), ARGV[4]
+local limit, former = tonumber(ARGV[3]), ARGV[5]
 if former then
   endLease(former)
   swept = sweep(former, limit)
 elseif code == 'ok' and limit > 0 then swept = sweepDead(limit) end
 noteOldNodes()
 sweepRecent()
+if ARGV[4] == '1' then repeatClaims() end
 claimDue()
 return {code, call('HGET', P .. 'V', node) or '0', dueMs, claims, swept, ended, sweepHistories()}
 `);
