@@ -38,18 +38,48 @@ it('an arrival comes before the departure, although the server could not read th
   const [near, far] = cluster.apps as [TestApp, TestApp];
   const [, proxy] = cluster.proxies;
   if (proxy === undefined) throw new Error('There is no second server');
-  // So that the server follows the channel.
+  {
+    // So that the server follows the channel.
+    await using bob = await far.connect();
+    await enters(far, bob, 'bob');
+    {
+      await using ann = await far.connect();
+      proxy.loseRepliesOfThoseThatSent('SCRIPT');
+      const entered = enters(far, ann, 'ann');
+      await eventually(
+        () => usersAt(near),
+        (users) => users.includes('ann'),
+      );
+      await entered;
+    }
+    expect(await reported(3)).toEqual([
+      'member_added bob',
+      'member_added ann',
+      'member_removed ann',
+    ]);
+  }
+  expect(await reported(1)).toEqual(['member_removed bob']);
+}, 90_000);
+
+it('who left just before Redis lost its data is reported as gone, and nobody else', async () => {
+  const [near, far] = cluster.apps as [TestApp, TestApp];
   await using bob = await far.connect();
   await enters(far, bob, 'bob');
   {
-    await using ann = await far.connect();
-    proxy.loseRepliesOfThoseThatSent('SCRIPT');
-    const entered = enters(far, ann, 'ann');
-    await eventually(
-      () => usersAt(near),
-      (users) => users.includes('ann'),
-    );
-    await entered;
+    await using ann = await near.connect();
+    await enters(near, ann, 'ann');
+    expect((await reported(2)).toSorted()).toEqual(['member_added ann', 'member_added bob']);
   }
-  expect(await reported(3)).toEqual(['member_added bob', 'member_added ann', 'member_removed ann']);
+  await eventually(
+    () => usersAt(far),
+    (users) => !users.includes('ann'),
+  );
+  await cluster.redis.kill();
+  await cluster.redis.start();
+  expect(await bob.closed).toMatchObject({ code: 4200 });
+  await using bobAgain = await near.connect();
+  await enters(near, bobAgain, 'bob');
+  await using cid = await far.connect();
+  await enters(far, cid, 'cid');
+  expect((await reported(2)).toSorted()).toEqual(['member_added cid', 'member_removed ann']);
 }, 90_000);

@@ -20,6 +20,7 @@ import type {
   Publication,
 } from '../../channels/ports.ts';
 import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.ts';
+import { FairBudget } from '../../runtime/fairness/fair-budget.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { every } from '../../runtime/time/every.ts';
 import { UnreadableMessages } from '../../runtime/unreadable.ts';
@@ -90,6 +91,9 @@ const STORED_WAIT_MS = 500;
 /** The limits of events for cache channels per partition: a share of 100,000 events and 128 MB. */
 const CACHED_EVENTS_MAX = Math.ceil(REMEMBERED_MAX.items / PARTITIONS);
 const CACHED_BYTES_MAX = REMEMBERED_MAX.cachedCharacters / PARTITIONS;
+
+/** The limit of characters of changes that this node asks for later; see `OwnChanges`. */
+const CHANGES_CHARACTERS_MAX = 4 * 1024 * 1024;
 
 /** The longest time until missing messages are noticed: the silence, and the timeout of the probe. */
 const DEAF_MAX_MS = 10_000;
@@ -329,6 +333,7 @@ export class RedisEngine implements Authority {
     const rules = () => this.rules;
     const catchUp = (partition: Partition) => this.catchUp(partition);
     const onLost = (partition: Partition) => this.onLost(partition);
+    const changesBudget = new FairBudget(CHANGES_CHARACTERS_MAX);
     for (let number = 0; number < PARTITIONS; number++) {
       const claims = new WebhookClaims({
         apps,
@@ -341,7 +346,7 @@ export class RedisEngine implements Authority {
       const report = (ids: readonly string[]) => claims.report(ids);
       const { serverName } = quotas;
       const parts = { link, timers, log, meter, serverName, report, onLost, catchUp, rules };
-      this.partitions.push(new Partition({ number, ...names, ...parts }));
+      this.partitions.push(new Partition({ number, ...names, ...parts, changesBudget }));
     }
     quotas.start({ partitions: this.partitions, usage: this.loop.broadcaster.usage, apps });
     await Promise.all(this.partitions.map((partition) => partition.recover()));

@@ -1,6 +1,7 @@
 import { EngineUnavailable } from '../../channels/engine-failure.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import { messageOf } from '../../runtime/error-code.ts';
+import type { FairBudget } from '../../runtime/fairness/fair-budget.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { pause } from '../../runtime/time/pause.ts';
 import type { EngineMeter } from '../engine-meter.ts';
@@ -8,12 +9,13 @@ import type { HistoryMeter } from '../history/histories.ts';
 import { countForgotten } from './history/count-forgotten.ts';
 import { type Reply, textsOf } from './link/reply.ts';
 import type { RedisScript } from './link/script.ts';
+import { OwnChanges, type StatedDeparture } from './own-changes.ts';
 import type { RedisLink } from './redis-link.ts';
 import { FORGET_APP } from './scripts/forget-app.ts';
 import { RULES } from './scripts/histories.ts';
 import { READS_BY_APP } from './scripts/recent-events.ts';
 import { LEASE_MS } from './scripts/script.ts';
-import { ENTER } from './scripts/statements.ts';
+import { DEPARTED, ENTER } from './scripts/statements.ts';
 import { CLAIM, EXIT, SETTLE, TICK } from './scripts/upkeep.ts';
 
 /**
@@ -41,6 +43,8 @@ export interface PartitionOptions {
   /** The name of this server, for operators. */
   readonly serverName: string;
   readonly meter: EngineMeter & HistoryMeter;
+  /** See `OwnChanges`. */
+  readonly changesBudget: FairBudget;
   /** Reports webhook events that this node has claimed. */
   readonly report: (ids: readonly string[]) => void;
   /** The rules for histories of all apps. A new array after each change. See `RULES`. */
@@ -59,6 +63,7 @@ const SWEEP_MAX = 100;
 const RESTATE_CHUNK = 128;
 const RETRY_MS = 250;
 const FORGOTTEN_AT_ONCE = 500;
+const DEPARTED_AT_ONCE = 100;
 /**
  * For how many ticks after a lost answer a node asks for its claims again: scripts may run late, out of a connection that was given
  * up.
@@ -79,6 +84,7 @@ export class Partition {
   readonly topics = new Set<Stated>();
   /** The topics whose last statement may have been lost. */
   readonly unsure = new Set<Stated>();
+  readonly own: OwnChanges;
   readonly number: number;
   readonly keys: string;
   isReady = false;
@@ -119,6 +125,7 @@ export class Partition {
 
   constructor(options: PartitionOptions) {
     this.options = options;
+    this.own = new OwnChanges(options.changesBudget, options.timers);
     this.number = options.number;
     this.keys = options.keys;
     const { keys, streams } = options;
@@ -183,6 +190,12 @@ export class Partition {
     return answer;
   }
 
+  /** Arrivals and departures were stated, see `OwnChanges`. `owed`: see `STATE`. */
+  stated(names: readonly StatedDeparture[], owed: Reply | undefined): void {
+    this.own.stated(names, new Set(textsOf(owed)));
+    this.claimOwn();
+  }
+
   /** Commands fail from now on. */
   away(): void {
     this.timesAway++;
@@ -244,6 +257,7 @@ export class Partition {
       if (Number(version) < applied) return this.mustRecover();
       if (this.unsure.size > 0) await this.restate(this.unsure, 'unsure');
       await this.stateRules();
+      this.claimOwn();
       if (swept === SWEEP_MAX) await this.tick();
     } catch (error) {
       this.steadyTicks = 0;
@@ -305,6 +319,9 @@ export class Partition {
     await this.stateRules();
     if (this.restating === undefined) return this.restate(this.unsure, 'unsure');
     // If this fails halfway, all of it is repeated.
+    if (this.restating === 'lost') await this.stateLostDepartures();
+    // Others have noticed that they are gone.
+    else this.own.clear();
     await this.restate(this.topics, this.restating);
     await this.leaveFormer();
     this.restating = undefined;
@@ -320,6 +337,18 @@ export class Partition {
         swept = some;
       }
       this.former.delete(former);
+    }
+  }
+
+  private async stateLostDepartures(): Promise<void> {
+    const lost = this.own.lost();
+    for (let n = 0; n < lost.length; n += DEPARTED_AT_ONCE) {
+      const some = lost.slice(n, n + DEPARTED_AT_ONCE);
+      await this.call(DEPARTED, some.flat());
+      this.stated(
+        some.map(([name]) => [name, true]),
+        undefined,
+      );
     }
   }
 
@@ -423,6 +452,12 @@ export class Partition {
     if (ms >= 0 && !this.isClosed) this.claimIn(ms);
   }
 
+  /** Schedules a claim of what this node has stated. */
+  private claimOwn(): void {
+    const { waitMs } = this.own;
+    if (waitMs !== undefined && !this.isClosed) this.claimIn(waitMs);
+  }
+
   /** Schedules a claim of due items, unless one is scheduled earlier. */
   private claimIn(ms: number): void {
     const { timers } = this.options;
@@ -437,9 +472,14 @@ export class Partition {
   }
 
   private async claim(): Promise<void> {
+    const asked = this.own.due();
     try {
-      const [, dueMs, claims] = await this.run(CLAIM, [this.node]);
+      const names = asked.map(([name]) => name);
+      const [, dueMs, claims, againMs] = await this.run(CLAIM, [this.node, ...names]);
+      // Otherwise the claims are repeated, unless Redis loses them.
+      if (!this.mayLackClaims) this.own.asked(asked, Number(againMs));
       this.take(dueMs, claims);
+      this.claimOwn();
     } catch {
       // If this fails, the next tick of any node claims the items.
     }

@@ -9,8 +9,6 @@ interface Excuse {
   readonly beforeMs: number;
   /** How long after its end. Milliseconds. */
   readonly afterMs: number;
-  /** Something may come late, and after later ones, but it must come. */
-  readonly onlyLate?: true;
 }
 
 /** How long after the end of a fault webhooks may be missing. Milliseconds. */
@@ -22,16 +20,6 @@ export const excuses: readonly Excuse[] = [
   { rule: 'arrives', faults: ['redis-lost'], beforeMs: 1000, afterMs: 5000 },
   // Webhooks that were not yet written.
   { rule: 'webhooks', faults: ['kill', 'power'], beforeMs: 600, afterMs: 1000 },
-  // Departures wait in Redis for 3 s before they are reported, and are then written like all webhooks.
-  { rule: 'webhooks', faults: ['redis-lost'], beforeMs: 3600, afterMs: 5000 },
-  // What a server was to report is given to another one, if the answer of Redis was lost.
-  {
-    rule: 'webhooks',
-    faults: ['redis-away'],
-    beforeMs: 0,
-    afterMs: WEBHOOKS_MS,
-    onlyLate: true,
-  },
 ];
 
 /** After the end of a fault, nothing is late for this time. Milliseconds. */
@@ -75,22 +63,19 @@ export class Faults {
     this.all.push({ what, from: t, until: Math.max(t, until) });
   }
 
-  /** The fault that excuses a rule for something that happened between two times. `isLate`: it has come, but after later ones. */
-  excuse(rule: RuleName, from: number, to: number, isLate = false): string | undefined {
+  /** The fault that excuses a rule for something that happened between two times. */
+  excuse(rule: RuleName, from: number, to: number): string | undefined {
     for (const excuse of excuses) {
-      if (excuse.rule !== rule || (excuse.onlyLate === true && !isLate)) continue;
+      if (excuse.rule !== rule) continue;
       const [fault] = this.during(from - excuse.afterMs, to + excuse.beforeMs, excuse.faults);
       if (fault !== undefined) return describe(fault);
     }
     return undefined;
   }
 
-  /**
-   * Whether nobody may have noticed an absence: it was short but for the time of a fault. A departure that was to be reported only
-   * `reportedMs` later may have been forgotten by the fault.
-   */
-  mayHide(gone: number, back: number, reportedMs: number): boolean {
-    return this.during(gone - reportedMs, back, HIDING).some(({ what, from, until }) => {
+  /** Whether nobody may have noticed an absence: it was short but for the time of a fault. */
+  mayHide(gone: number, back: number): boolean {
+    return this.during(gone, back, HIDING).some(({ what, from, until }) => {
       const meanwhile = Math.max(0, Math.min(until, back) - Math.max(from, gone));
       return back - gone - meanwhile <= SETTLING_MS[what];
     });

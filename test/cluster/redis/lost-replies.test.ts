@@ -33,7 +33,8 @@ afterAll(async () => {
 
 /**
  * With EXIT, a server ends. Backends ask again for a page of a history, and to forget one. RECENT_OF_ALL only runs beside
- * servers of an earlier release. FORGET_APP runs again with the next tick.
+ * servers of an earlier release. FORGET_APP runs again with the next tick. DEPARTED only runs after a loss of data, of which all is
+ * repeated.
  */
 const NOT_REPEATED: ReadonlySet<RedisScript> = new Set([
   recentEvents.RECENT_OF_ALL,
@@ -41,6 +42,7 @@ const NOT_REPEATED: ReadonlySet<RedisScript> = new Set([
   histories.READ_HISTORY,
   histories.FORGET_HISTORY,
   FORGET_APP,
+  statements.DEPARTED,
 ]);
 
 const scripts = Object.entries({

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, it } from 'bun:test';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'bun:test';
 import type { App } from '../../../src/channels/app.ts';
 import { socketId } from '../../../src/channels/hub.fixture.ts';
 import type { AppWebhookEvent } from '../../../src/channels/lifecycle/webhook-event.ts';
@@ -9,12 +9,16 @@ import { type OwnRedis, startRedis } from '../../../testing/servers/redis.ts';
 import { type LoopOptions, type RedisLoop, RedisLoops } from '../../contracts/redis-loops.ts';
 import { appWith, channel } from '../../contracts/values.ts';
 
-/** Which server reports a webhook event, and when, if answers of Redis are lost. */
+/** Which server reports a webhook event, and when, if answers or data of Redis are lost. */
 
 const app: App = {
   ...appWith({}),
   webhooks: [
-    { url: 'http://localhost/', events: ['member_added', 'member_removed'], batching: true },
+    {
+      url: 'http://localhost/',
+      events: ['member_added', 'member_removed', 'channel_occupied', 'channel_vacated'],
+      batching: true,
+    },
   ],
 };
 const room = channel('presence-room');
@@ -22,12 +26,16 @@ const GRACE_MS = 3000;
 
 let redis: OwnRedis;
 let cluster: RedisLoops;
+let unread: readonly string[] = [];
 
 beforeAll(async () => {
   redis = await startRedis();
 });
 
-afterEach(() => cluster.close());
+afterEach(async () => {
+  unread = [];
+  await cluster.close();
+});
 
 afterAll(() => redis[Symbol.asyncDispose]());
 
@@ -54,8 +62,11 @@ function textOf({ event }: AppWebhookEvent): string {
   return 'user_id' in event ? `${event.name} ${event.user_id}` : event.name;
 }
 
-function reported(): readonly string[] {
-  return cluster.reported().map(textOf);
+/** What was reported of members, or of the channel. */
+function reported(of: 'member' | 'channel' = 'member'): readonly string[] {
+  const texts = unread.concat(cluster.reported().map(textOf));
+  unread = texts.filter((text) => !text.startsWith(of));
+  return texts.filter((text) => text.startsWith(of));
 }
 
 it('a server asks again at once for what it was handed while it could not read the answers', async () => {
@@ -126,7 +137,7 @@ async function returnsTooSoon() {
   const received: string[] = [];
   const unstored: (() => void)[] = [];
   const emit = (event: AppWebhookEvent, stored?: () => void) => {
-    received.push(textOf(event));
+    if (event.event.name.startsWith('member')) received.push(textOf(event));
     unstored.push(() => stored?.());
   };
   const store = async () => {
@@ -165,6 +176,124 @@ it('a return is reported also if a server of an earlier release has stored the d
   }
   await cluster.advance(12_000);
   expect(received).toEqual(['member_added ann']);
+});
+
+describe('when Redis loses its data', () => {
+  /** All loops but these notice it later. */
+  async function lose(...first: readonly RedisLoop[]): Promise<void> {
+    await first[0]?.servers[0]?.commands.run(['FLUSHALL']);
+    // Also sets the clock of the scripts.
+    await cluster.advance(1);
+    for (const { gap } of first) gap();
+    await cluster.settled();
+  }
+
+  async function two(): Promise<readonly [RedisLoop, RedisLoop]> {
+    return (await open({}, {})) as [RedisLoop, RedisLoop];
+  }
+
+  it('who left just before is reported as gone once, after all servers have stated what they hold', async () => {
+    const [near] = await two();
+    await comes(near, 'ann');
+    await goes(near, 'ann');
+    await cluster.advance(GRACE_MS - 1000);
+    await lose(near);
+    expect(reported()).toEqual(['member_added ann']);
+    await cluster.advance(5000);
+    expect(reported()).toEqual([]);
+    await cluster.advance(20_000);
+    expect(reported()).toEqual(['member_removed ann']);
+    expect(reported('channel')).toEqual(['channel_occupied', 'channel_vacated']);
+  });
+
+  it('who had been reported as gone is not reported again', async () => {
+    const [near, far] = await two();
+    await comes(near, 'ann');
+    await goes(near, 'ann');
+    await cluster.advance(GRACE_MS + 1);
+    await cluster.settled();
+    expect(reported()).toEqual(['member_added ann', 'member_removed ann']);
+    await lose(near, far);
+    await cluster.advance(20_000);
+    expect(reported()).toEqual([]);
+  });
+
+  it.each([
+    ['before', (near: RedisLoop, far: RedisLoop) => [far, near]],
+    ['after', (near: RedisLoop, far: RedisLoop) => [near, far]],
+  ] as const)(
+    'who left and comes back is not reported, if the new server notices the loss %s the old one',
+    async (_, order) => {
+      const [near, far] = await two();
+      await comes(near, 'ann');
+      await goes(near, 'ann');
+      const [first, second] = order(near, far) as [RedisLoop, RedisLoop];
+      await lose(first);
+      const back = comes(far, 'ann');
+      await cluster.settled();
+      second.gap();
+      await cluster.settled();
+      expect(await back).toBe(true);
+      await cluster.advance(20_000);
+      expect(reported()).toEqual(['member_added ann']);
+    },
+  );
+
+  it.each([0, 1])(
+    'who comes back later than 3 s is reported as gone and back, if Redis loses its data %d times more',
+    async (times) => {
+      const [near, far] = await two();
+      await comes(near, 'ann');
+      await goes(near, 'ann');
+      await lose(near, far);
+      await cluster.advance(GRACE_MS + 1000);
+      await comes(far, 'ann');
+      await cluster.advance(1000);
+      for (let n = 0; n < times; n++) {
+        await lose(near);
+        far.gap();
+        await cluster.settled();
+      }
+      expect(reported()).toEqual(['member_added ann']);
+      await cluster.advance(20_000);
+      expect(reported()).toEqual(['member_removed ann', 'member_added ann']);
+      expect(reported('channel')).toEqual([
+        'channel_occupied',
+        'channel_vacated',
+        'channel_occupied',
+      ]);
+    },
+  );
+
+  it('who stays at one server is not reported, whatever another one has lost or sees', async () => {
+    const [near, far] = await two();
+    for (const userId of ['ann', 'bob']) await comes(near, userId);
+    await comes(far, 'ann');
+    await goes(far, 'ann');
+    expect(reported()).toEqual(['member_added ann', 'member_added bob']);
+    await lose(far);
+    // A second connection, before Redis knows of the first again.
+    await comes(far, 'bob');
+    await cluster.settled();
+    near.gap();
+    await cluster.advance(20_000);
+    expect(reported()).toEqual([]);
+  });
+
+  it('who comes and who left are reported once, also if it loses them again', async () => {
+    const [near, far] = await two();
+    await comes(near, 'ann');
+    await goes(near, 'ann');
+    expect(reported()).toEqual(['member_added ann']);
+    await lose(near, far);
+    for (const loop of [near, far]) await comes(loop, 'bob');
+    await cluster.advance(2000);
+    expect(reported()).toEqual([]);
+    await lose(near, far);
+    await cluster.advance(20_000);
+    expect(reported().toSorted()).toEqual(['member_added bob', 'member_removed ann']);
+    expect(reported('channel')).toEqual(['channel_occupied']);
+  });
 });
 
 function disposable(url: string) {

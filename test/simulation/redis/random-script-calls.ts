@@ -19,8 +19,14 @@ import {
 } from '../../../src/engines/redis/scripts/queries.ts';
 import { ACTIVITY, HOLD, SERVERS, USE } from '../../../src/engines/redis/scripts/quotas.ts';
 import { RECENT_OF_ALL, RECENT_OF_APPS } from '../../../src/engines/redis/scripts/recent-events.ts';
-import { ENTER, SIGN, STATE, TERMINATE } from '../../../src/engines/redis/scripts/statements.ts';
-import { CLAIM, EXIT, TICK } from '../../../src/engines/redis/scripts/upkeep.ts';
+import {
+  DEPARTED,
+  ENTER,
+  SIGN,
+  STATE,
+  TERMINATE,
+} from '../../../src/engines/redis/scripts/statements.ts';
+import { CLAIM, EXIT, SETTLE, TICK } from '../../../src/engines/redis/scripts/upkeep.ts';
 import type { Random } from '../../../testing/random.ts';
 
 /** The keys of the partition begin with it. */
@@ -73,6 +79,12 @@ const members = (r: Random) =>
     user(r),
     r.pick(['', '{"n":1}', `{"n":"${'x'.repeat(90)}"}`]),
   ]).flat();
+const change = (r: Random, ofMember: string, ofChannel: string) =>
+  r.chance(0.5) ? `${ofMember}${topic(r)}\n${user(r)}` : `${ofChannel}${topic(r)}`;
+const departure = (r: Random) => change(r, 'r', 'v');
+const arrival = (r: Random) => change(r, 'a', 'o');
+/** An event that there may not be: its number begins with the time. */
+const event = (r: Random) => change(r, `h${number(r)}\nr\n`, `h${number(r)}\nv\n`);
 const remembered = (r: Random) =>
   r.chance(0.5)
     ? []
@@ -138,9 +150,15 @@ const CALLS: readonly (readonly [RedisScript, (random: Random) => Args])[] = [
   [USE, (r) => [r.pick(['loop1', 'loop2']), r.between(1, 9), ...usage(r, 'a'), ...usage(r, 'b')]],
   [ACTIVITY, (r) => [...held(r), DAY, 'a', 'b']],
   [SERVERS, (r) => held(r)],
-  [CLAIM, () => []],
-  [TICK, (r) => [...held(r), r.pick([0, 2, 100])]],
-  [TICK, (r) => [...held(r), r.pick([0, 2, 100])]],
+  [DEPARTED, (r) => [...held(r), departure(r), r.pick([0, 5000])]],
+  [CLAIM, (r) => [node(r), ...(r.chance(0.5) ? [departure(r), arrival(r)] : [])]],
+  [
+    SETTLE,
+    (r) => [r.pick([node(r), '']), ...Array.from({ length: r.between(0, 2) }, () => event(r))],
+  ],
+  [TICK, (r) => [...held(r), r.pick([0, 2, 100]), r.pick(['', '1'])]],
+  [TICK, (r) => [...held(r), r.pick([2, 100]), '', node(r)]],
+  [TICK, (r) => [...held(r), r.pick([0, 2, 100]), r.pick(['', '1'])]],
   [EXIT, (r) => [node(r)]],
   [RELEASE, (r) => [r.pick(['a', 'b'])]],
 ];

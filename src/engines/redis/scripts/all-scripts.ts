@@ -6,7 +6,7 @@ import { FORGET_HISTORY, READ_HISTORY, RULES } from './histories.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, NUMBERS, PAGE, ROSTER, USERS } from './queries.ts';
 import { ACTIVITY, HOLD, SERVERS, USE } from './quotas.ts';
 import { RECENT_OF_ALL, RECENT_OF_APPS } from './recent-events.ts';
-import { ENTER, SIGN, STATE, TERMINATE } from './statements.ts';
+import { DEPARTED, ENTER, SIGN, STATE, TERMINATE } from './statements.ts';
 import { CLAIM, EXIT, SETTLE, TICK } from './upkeep.ts';
 
 /** Every script that the engine runs. */
@@ -17,6 +17,7 @@ export const ALL_SCRIPTS: readonly RedisScript[] = [
   FORGET_HISTORY,
   FORGET_APP,
   STATE,
+  DEPARTED,
   SIGN,
   TERMINATE,
   PUBLISH,

@@ -1,14 +1,8 @@
 import { RedisScript } from '../link/script.ts';
-import { WEBHOOK_EVENTS } from './webhook-events.ts';
+import { GRACE_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
 
 /** Milliseconds after which a node that has not renewed its lease counts as dead. */
 export const LEASE_MS = 10_000;
-
-/**
- * Milliseconds until a vacated channel, a member who left or a user who signed out counts as gone. Source: Channels
- * protocol, §15 and §8.3.
- */
-const GRACE_MS = 3000;
 
 /** How long the counts of one second are kept. */
 const MEMBER_COUNTS_MS = 2000;
@@ -38,6 +32,7 @@ const MEMBER_COUNTS_MS = 2000;
  * | `MD:topic` | members whose departure is published later: the sequence number and info that loops have |
  * | `WM` | the same as `W` for them: topic, user. Not in `W`, because older servers would drop them |
  * | `WC:node` | sorted set by the end of the claim: the webhook events that a node has claimed |
+ * | `WY` | after a loss of data, by kind and subject: events of arrivals that are not reported yet; when somebody has left |
  * | `WK:subject` | sorted set by number: the webhook events of one member, or of a channel, that are not stored yet |
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
  * | `K:topic`, `k:app`, `kb` | cached events; their topics by app, in the order of their end; their bytes |
@@ -62,6 +57,8 @@ const MEMBER_COUNTS_MS = 2000;
  */
 const PRELUDE = `
 local P, call, claims, moved, dueMs = KEYS[1], redis.call, {}, {}, -1
+-- Until who has left counts as gone.
+local graceMs = ${GRACE_MS}
 local streams = KEYS[2] or P .. 't:'
 -- Set by the scripts that know histories.
 local historyVacated
@@ -126,9 +123,13 @@ local function knownMembers(topic)
 end
 -- One more node holds the member.
 local function come(topic, user, info, flags, again, socket)
-  if call('HINCRBY', P .. 'U:' .. topic, user, 1) > 1 then return end
-  moved[#moved + 1] = '+' .. user
   local subject, MD = topic .. '\\n' .. user, P .. 'MD:' .. topic
+  if again then cancelArrival('a' .. subject) end
+  if call('HINCRBY', P .. 'U:' .. topic, user, 1) > 1 then
+    if has(flags, 'w') and not again then joinArrival('a' .. subject) end
+    return
+  end
+  moved[#moved + 1] = '+' .. user
   local departed = call('HGET', MD, user)
   if not departed then
     local seq = step(topic)
@@ -143,7 +144,7 @@ local function come(topic, user, info, flags, again, socket)
       call('ZREM', WM, subject)
     end
   end
-  if has(flags, 'w') and call('ZREM', W, 'r' .. subject) == 0 and not again then report('a', subject) end
+  if has(flags, 'w') then arrive('a', 'r', subject, again) end
 end
 -- One node fewer holds the member.
 local function go(topic, user, flags)
@@ -164,7 +165,7 @@ local function go(topic, user, flags)
       dueIn(delay)
     end
   end
-  if has(flags, 'w') then later('r' .. topic .. '\\n' .. user, ${GRACE_MS}) end
+  if has(flags, 'w') then leave('r' .. topic .. '\\n' .. user) end
 end
 -- Changes the number of subscriptions.
 local function count(topic, delta, flags, again)
@@ -172,18 +173,20 @@ local function count(topic, delta, flags, again)
   local total = call('HINCRBY', T, '#', delta)
   local slash = string.find(topic, '/', 1, true)
   local C, channel = P .. 'C:' .. string.sub(topic, 1, slash - 1), string.sub(topic, slash + 1)
+  if again then cancelArrival('o' .. topic) end
   if total > 0 and total == delta then
     start(T)
     moved[#moved + 1] = 'o'
     call('ZADD', C, call('HINCRBY', P .. 'A', string.sub(topic, 1, slash - 1), 1), channel)
-    if has(flags, 'w') and call('ZREM', W, 'v' .. topic) == 0 and not again then report('o', topic) end
+    if has(flags, 'w') then arrive('o', 'v', topic, again) end
   elseif total <= 0 then
     moved[#moved + 1] = 'v'
     call('ZREM', C, channel)
     call('ZREM', W, 'c' .. topic)
     call('DEL', T, P .. 'U:' .. topic, P .. 'I:' .. topic, P .. 'MD:' .. topic)
     if historyVacated then historyVacated(topic) end
-    if has(flags, 'w') then later('v' .. topic, ${GRACE_MS}) end
+    if has(flags, 'w') then leave('v' .. topic) end
+  elseif delta > 0 and has(flags, 'w') and not again then joinArrival('o' .. topic)
   end
   return total
 end

@@ -1,6 +1,7 @@
 import { ENTER_HISTORY, HISTORIES } from './histories.ts';
 import { NOTE_OLD_NODES } from './recent-events.ts';
 import { LEASE_MS, script } from './script.ts';
+import { OWN_GRACE_MS } from './webhook-events.ts';
 
 /**
  * Registers a node under a new id. Arguments: node, the epoch to begin if there is none, `1` if the node knows that data
@@ -32,12 +33,13 @@ return {'ok', call('GET', P .. 'E')}
  * Returns `full` and has changed nothing, or: how many statements of the node were applied; the sequence number at which the
  * newcomer enters; milliseconds until something is due; claimed webhook events; the cached event; the members;
  * the transitions: `o` occupied, `v` vacated, `+` or `-` and a user id; what the newcomer gets from the history; how many events
- * of histories were forgotten.
+ * of histories were forgotten; the arrivals that the node must ask for by `CLAIM`.
  */
 export const STATE = script(`${HISTORIES}${ENTER_HISTORY}
 local node, topic, held, flags, mode, most = ARGV[1], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], tonumber(ARGV[7])
 local refused = refusal(node, ARGV[2])
 if refused then return {refused} end
+graceMs = ${OWN_GRACE_MS}
 local T, I, N, M = P .. 'T:' .. topic, P .. 'I:' .. topic, P .. 'N:' .. node, P .. 'M:' .. node
 if most > 0 and ARGV[10] == '+' and call('HEXISTS', I, ARGV[11]) == 0 and call('HLEN', I) >= most then return {'full'} end
 local version, again = text(call('HINCRBY', P .. 'V', node, 1)), has(mode, 'a')
@@ -70,7 +72,29 @@ local seq = call('HGET', T, '!') or '0'
 -- After the number of the newcomer, who gets the count too, also if an earlier statement has counted it.
 if total and not again then counted(topic, total, flags)
 elseif ARGV[8] ~= '' and has(flags, 'c') then counted(topic, tonumber(call('HGET', T, '#')), 'c') end
-return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and knownMembers(topic) or {}, has(mode, 't') and not again and moved or {}, history, forgotten}
+return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and knownMembers(topic) or {}, has(mode, 't') and not again and moved or {}, history, forgotten, owed}
+`);
+
+/**
+ * States departures that Redis has lost before anybody had claimed them. Arguments: node, epoch; for each its kind and subject, as in
+ * `CLAIM`, and its age in milliseconds. Who has come back before this is known has never been away for the webhooks.
+ */
+export const DEPARTED = script(`
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then return {refused} end
+for i = 3, #ARGV, 2 do
+  local isMember, subject = string.sub(ARGV[i], 1, 1) == 'r', string.sub(ARGV[i], 2)
+  cancelArrival((isMember and 'a' or 'o') .. subject)
+  local topic, user = string.match(subject, '^([^\\n]*)\\n?(.*)$')
+  local isThere = false
+  if isMember then isThere = call('HEXISTS', P .. 'U:' .. topic, user) == 1
+  else isThere = tonumber(call('HGET', P .. 'T:' .. topic, '#') or '0') > 0 end
+  if not isThere then
+    call('ZADD', W, 'NX', nowMs() + ${OWN_GRACE_MS}, ARGV[i])
+    noteFor(incompleteMs(), ARGV[i], text(nowMs() - ARGV[i + 1]))
+  end
+end
+return {'ok'}
 `);
 
 /**

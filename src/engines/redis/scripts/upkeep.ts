@@ -1,6 +1,7 @@
 import { HISTORIES, SWEEP_HISTORIES } from './histories.ts';
 import { NOTE_OLD_NODES, SWEEP_RECENT } from './recent-events.ts';
 import { LEASE_MS, script } from './script.ts';
+import { OWN_GRACE_MS } from './webhook-events.ts';
 
 /** How many due items one call takes, so that no script runs for long. */
 const DUE_MAX = 100;
@@ -30,7 +31,9 @@ local function claimDue()
     if kind == 'h' then handOut(id)
     else
       call('ZREM', W, id)
-      if kind == 'v' or kind == 'r' then report(kind, rest)
+      if kind == 'v' or kind == 'r' then
+        local left = incompleteMs()
+        if left > 0 then call('ZADD', W, now + left + ${OWN_GRACE_MS}, id) else report(kind, rest) end
       elseif kind == 'o' then
         publish(rest, number(), '-')
       else
@@ -50,12 +53,25 @@ local function claimDue()
 end
 `;
 
-/** Claims what is due. Argument: node. Returns when the next is, and the claimed webhook events. */
-export const CLAIM = script(`${CLAIM_DUE}\nclaimDue()\nreturn {'ok', dueMs, claims}\n`);
+/**
+ * Claims changes that a node has stated, also before others may claim them, and what is due. Arguments: node; changes by kind and
+ * subject: `a` or `r` topic, user; `o` or `v` topic. After a loss of data, these wait.
+ *
+ * Returns milliseconds until something is due; the claimed webhook events; after how many milliseconds the node must ask for the
+ * changes again, 0 if they are no longer there.
+ */
+export const CLAIM = script(`${CLAIM_DUE}
+local left = incompleteMs()
+if left == 0 then
+  for i = 2, #ARGV do askFor(ARGV[i]) end
+end
+claimDue()
+return {'ok', dueMs, claims, left}
+`);
 
 /**
  * Forgets webhook events that are stored or dropped. Otherwise they are reported again, with the same ids. Arguments: node, or
- * nothing if it stops; the events. Returns the same as `CLAIM`.
+ * nothing if it stops; the events. Returns milliseconds until something is due, and claimed webhook events.
  */
 export const SETTLE = script(`
 for i = 2, #ARGV do settle(ARGV[i]) end

@@ -4,6 +4,21 @@
  */
 const CLAIM_MS = 10_000;
 
+/**
+ * Milliseconds until a vacated channel, a member who left or a user who signed out counts as gone. Source: Channels
+ * protocol, §15 and §8.3.
+ */
+export const GRACE_MS = 3000;
+
+/**
+ * Milliseconds that the node which has stated a change has more than others to ask for its event. So that node knows which of its
+ * events were handed to nobody, and states them again if Redis loses its data.
+ */
+const OWN_MS = 2000;
+
+/** Until when a node states a departure that it asks for itself. */
+export const OWN_GRACE_MS = GRACE_MS + OWN_MS;
+
 /** The limit of events of one member, or of one channel, that are reported in their order. */
 const IN_ORDER_MAX = 16;
 
@@ -18,9 +33,14 @@ const REPEATED_MAX = 500;
  * out only after those before it are stored, unless the same node has claimed them: it reports in the order of its claims. Until then
  * the time it is due has a fraction, and is just behind the end of the claim of the event before it. So it is also in order for
  * servers of earlier releases, which know nothing of `WK`.
+ *
+ * After a loss of data, nobody knows who was there until all nodes have stated what they hold. Until then nothing is reported: who
+ * arrives may have been there before, or have left just before, and who leaves may be at another node. The events of who arrives are
+ * held back, and removed if another node has held the same before. `owed` names them, by kind and subject: the node asks for them
+ * then.
  */
 export const WEBHOOK_EVENTS = `
-local WC = P .. 'WC:' .. (ARGV[1] or '')
+local WC, WY, owed = P .. 'WC:' .. (ARGV[1] or ''), P .. 'WY', {}
 -- The key of the events that are reported one after the other.
 local function orderOf(id)
   local kind, subject = string.match(id, '^h%d+\\n(%a)\\n(.*)$')
@@ -60,12 +80,92 @@ local function handOut(id)
   local due = heldBackUntil(id, order)
   if due then call('ZADD', W, math.floor(due) + 0.5, id) else claim(id) end
 end
-local function report(kind, subject)
+local function newEvent(kind, subject)
   local number = number()
   local id = 'h' .. number .. '\\n' .. kind .. '\\n' .. subject
   local order = orderOf(id)
   if order and call('ZCARD', order) < ${IN_ORDER_MAX} then call('ZADD', order, number, id) end
-  handOut(id)
+  if order then call('PEXPIRE', order, ${3 * CLAIM_MS}) end
+  return id
+end
+local function report(kind, subject) handOut(newEvent(kind, subject)) end
+-- How long it takes until all nodes have stated what they hold.
+local function incompleteMs()
+  return math.max(0, tonumber(call('GET', P .. 'Y') or '0') - nowMs())
+end
+local function isHeldBack(id)
+  local due = call('ZSCORE', W, id)
+  return due and tonumber(due) % 1 > 0
+end
+-- How long it takes until all nodes have stated what they hold.
+local function incompleteMs()
+  return math.max(0, tonumber(call('GET', P .. 'Y') or '0') - nowMs())
+end
+local function isHeldBack(id)
+  local due = call('ZSCORE', W, id)
+  return due and tonumber(due) % 1 > 0
+end
+-- Notes until all nodes have stated what they hold.
+local function noteFor(left, name, value)
+  call('HSET', WY, name, value)
+  call('PEXPIRE', WY, left + ${2 * CLAIM_MS})
+end
+-- Reports later that somebody has gone, unless they come back.
+local function leave(name)
+  later(name, graceMs)
+  local left = incompleteMs()
+  if left > 0 then noteFor(left, name, text(nowMs())) end
+end
+-- Reports that a member was added or a channel is occupied, by the kind of that and of the opposite.
+local function arrive(kind, opposite, subject, again)
+  local wasLeaving = call('ZREM', W, opposite .. subject) == 1
+  if again then return end
+  local left = incompleteMs()
+  if left == 0 then
+    if not wasLeaving then report(kind, subject) end
+    return
+  end
+  local due = text(nowMs() + left + ${OWN_MS}) .. '.5'
+  if wasLeaving then
+    local goneMs = nowMs() - tonumber(call('HGET', WY, opposite .. subject) or text(nowMs()))
+    if goneMs <= ${GRACE_MS} then return end
+    call('ZADD', W, due, newEvent(opposite, subject))
+  end
+  local id = newEvent(kind, subject)
+  call('ZADD', W, due, id)
+  noteFor(left, kind .. subject, id)
+  owed[#owed + 1] = kind .. subject
+end
+-- A node holds what another one may have reported too early.
+local function joinArrival(name)
+  if call('HEXISTS', WY, name) == 1 then owed[#owed + 1] = name end
+end
+-- It was there before the data were lost.
+local function cancelArrival(name)
+  local id = call('HGET', WY, name)
+  if not id then return end
+  call('HDEL', WY, name)
+  local order = orderOf(id)
+  for _, one in ipairs(call('ZRANGE', order, 0, -1)) do
+    if isHeldBack(one) then
+      call('ZREM', W, one)
+      call('ZREM', order, one)
+    end
+  end
+end
+-- Hands a change out to the node that has stated it.
+local function askFor(name)
+  local kind = string.sub(name, 1, 1)
+  if kind == 'r' or kind == 'v' then
+    if call('ZREM', W, name) == 1 then report(kind, string.sub(name, 2)) end
+    return
+  end
+  local id = call('HGET', WY, name)
+  if not id then return end
+  call('HDEL', WY, name)
+  for _, one in ipairs(call('ZRANGE', orderOf(id), 0, -1)) do
+    if isHeldBack(one) then handOut(one) end
+  end
 end
 -- Forgets an event that is stored or dropped, and hands out the next one.
 local function settle(id)
@@ -74,8 +174,7 @@ local function settle(id)
   local order = orderOf(id)
   if not order or call('ZREM', order, id) == 0 then return end
   local following = call('ZRANGE', order, 0, 0)[1]
-  local due = following and call('ZSCORE', W, following)
-  if due and tonumber(due) % 1 > 0 then handOut(following) end
+  if following and isHeldBack(following) then handOut(following) end
 end
 -- Claims again what this node has claimed: it may not have received the answer.
 local function repeatClaims()

@@ -165,6 +165,10 @@ export class RedisChannel extends StatedTopic {
       this.roster?.left(userId);
       this.unsureUsers.add(userId);
     }
+    if (this.hasWebhooks) {
+      if (userId !== undefined) this.partition.own.note(this.nameOf('r', userId));
+      if (held === 0) this.partition.own.note(this.nameOf('v'));
+    }
     if (held === 0) this.forget();
     await this.stateSoon(() => this.stateAgain('unsure'));
   }
@@ -182,17 +186,13 @@ export class RedisChannel extends StatedTopic {
     // that must be delivered once.
     if (reason === 'lost' && this.gap !== undefined) this.sequence.reset();
     else this.sequence.cut();
-    const again = reason === 'lost' ? 'a' : '';
     const { sequence } = this;
     const place = sequence.begin();
     try {
-      const members = [...this.users]
-        .filter(([, { isIn }]) => isIn)
-        .map(([userId, { info }]) => ['+', userId, info] as const);
-      while (members.length > MEMBERS_MAX) {
-        await this.state({ members: members.splice(0, MEMBERS_MAX), mode: again });
-      }
-      const answer = await this.state({ members, mode: `${again}r` });
+      const statements = this.restatements(reason === 'lost');
+      const last = statements.pop();
+      for (const statement of statements) await this.state(statement);
+      const answer = await this.state({ members: [], ...last, mode: `${last?.mode ?? ''}r` });
       this.takeRoster(sequence, place, { number: answer[1], roster: answer[5] });
     } catch (error) {
       sequence.drop(place);
@@ -306,6 +306,21 @@ export class RedisChannel extends StatedTopic {
     else if (!user.isIn && user.joining === 0) this.users.delete(member.userId);
   }
 
+  /** All that this loop holds, as Redis has lost it or must learn it anew. */
+  private restatements(isLost: boolean): Statement[] {
+    const { own } = this.partition;
+    const members = [...this.users]
+      .filter(([, { isIn }]) => isIn)
+      .map(([userId, { info }]) => ['+', userId, info] as const);
+    // What Redis was told shortly before, and what nobody was handed yet, is reported now.
+    const isKnown = isLost && !own.has(this.nameOf('o'));
+    const [known = [], others = []] = [true, false].map((wanted) =>
+      members.filter(([, userId]) => (isKnown && !own.has(this.nameOf('a', userId))) === wanted),
+    );
+    const first = isKnown && known.length === 0 ? [{ members: [], mode: 'a' }] : [];
+    return [...first, ...inStatements(known, 'a'), ...inStatements(others, '')];
+  }
+
   /** States what the authority may not know. */
   private async stateUnsure(): Promise<void> {
     const userIds = [...this.unsureUsers].slice(0, MEMBERS_MAX);
@@ -331,6 +346,7 @@ export class RedisChannel extends StatedTopic {
   private async state(statement: Statement) {
     const { members, mode = '', membersMax = 0, newcomer = '', history = '' } = statement;
     const { topic, held, app } = this;
+    const { hasWebhooks } = this;
     const answer = await this.partition.state(STATE, [
       topic,
       held,
@@ -344,7 +360,24 @@ export class RedisChannel extends StatedTopic {
     ]);
     if (app.tap !== undefined) this.record(app.tap, answer[6]);
     countForgotten(this.loop.meter, answer[8]);
+    if (hasWebhooks && answer[0] !== 'full') this.stated(statement, held, answer[9]);
     return answer;
+  }
+
+  /** Asks later for the events of what was stated. `owed`: see `STATE`. */
+  private stated({ members, mode = '' }: Statement, held: number, owed: Reply | undefined): void {
+    const names = members.map(
+      ([sign, userId]) => [this.nameOf('r', userId), sign === '-'] as const,
+    );
+    // With `k` the subscriptions stay as they were.
+    if (!mode.includes('k')) names.push([this.nameOf('v'), held === 0]);
+    this.partition.stated(names, owed);
+  }
+
+  /** The name of a change in `OwnChanges`. */
+  private nameOf(kind: 'a' | 'r' | 'o' | 'v', userId?: string): string {
+    const { topic } = this;
+    return userId === undefined ? `${kind}${topic}` : `${kind}${topic}\n${userIdText(userId)}`;
   }
 
   /** Shows the transitions of a statement in the live streams of the app. */
@@ -363,13 +396,16 @@ export class RedisChannel extends StatedTopic {
     return this.app.subscriptionCounts && kind !== 'presence' && kind !== 'server-to-user';
   }
 
+  private get hasWebhooks(): boolean {
+    return this.app.webhooks.length > 0 && this.channel.kind !== 'server-to-user';
+  }
+
   /** See `STATE`. */
   private flags(): string {
     const { app, channel } = this;
     const { webhooks } = this.loop;
-    const isServerToUser = channel.kind === 'server-to-user';
     let flags = '';
-    if (app.webhooks.length > 0 && !isServerToUser) flags += 'w';
+    if (this.hasWebhooks) flags += 'w';
     if (this.hasCounts) {
       flags += webhooks.wants(app, 'subscription_count') ? 'cn' : 'c';
     }
@@ -426,6 +462,14 @@ export class RedisChannel extends StatedTopic {
         return message satisfies never;
     }
   }
+}
+
+function inStatements(members: readonly MemberStatement[], mode: string): readonly Statement[] {
+  const statements: Statement[] = [];
+  for (let n = 0; n < members.length; n += MEMBERS_MAX) {
+    statements.push({ members: members.slice(n, n + MEMBERS_MAX), mode });
+  }
+  return statements;
 }
 
 /** Reads a cached event: its remaining milliseconds, name, data, and its id or nothing. */

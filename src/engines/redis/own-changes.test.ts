@@ -1,0 +1,103 @@
+import { beforeEach, describe, expect, it } from 'bun:test';
+import { FairBudget } from '../../runtime/fairness/fair-budget.ts';
+import { OwnChanges } from './own-changes.ts';
+
+const [REMOVED, ADDED] = ['r1/room\nann', 'a1/room\nann'];
+
+let nowMs: number;
+let own: OwnChanges;
+
+beforeEach(() => {
+  nowMs = 0;
+  own = changes(new FairBudget(100_000));
+});
+
+function changes(budget: FairBudget): OwnChanges {
+  return new OwnChanges(budget, { now: () => nowMs });
+}
+
+function leaves(name = REMOVED): void {
+  own.note(name);
+  own.stated([[name, true]], new Set());
+}
+
+function arrives(...owed: readonly string[]): void {
+  own.stated([[REMOVED, false]], new Set(owed));
+}
+
+describe('a departure', () => {
+  it('is asked for 3 s after it was stated, until Redis has answered', () => {
+    own.note(REMOVED);
+    expect(own.waitMs).toBeUndefined();
+    nowMs = 1000;
+    own.stated([[REMOVED, true]], new Set());
+    nowMs = 3999;
+    expect([own.waitMs, own.due()]).toEqual([1, []]);
+    nowMs = 4000;
+    expect(own.due()).toEqual([[REMOVED, 4000]]);
+    own.asked(own.due(), 6000);
+    expect(own.waitMs).toBe(6000);
+    nowMs = 10_000;
+    own.asked(own.due(), 0);
+    expect(own.has(REMOVED)).toBe(false);
+  });
+
+  it('stays noted if the user has left again since it was asked for', () => {
+    leaves();
+    nowMs = 3000;
+    const due = own.due();
+    own.note(REMOVED);
+    own.asked(due, 0);
+    expect(own.lost()).toEqual([[REMOVED, 0]]);
+  });
+
+  it('is not asked for if it was not noted', () => {
+    own.stated([[REMOVED, true]], new Set());
+    expect(own.waitMs).toBeUndefined();
+  });
+});
+
+describe('an arrival that is not reported yet', () => {
+  it('is forgotten with the departure after it, if the data are lost', () => {
+    arrives(ADDED);
+    nowMs = 1000;
+    leaves();
+    leaves('v1/room');
+    nowMs = 3000;
+    expect(own.lost()).toEqual([['v1/room', 2000]]);
+    expect([own.has(ADDED), own.has(REMOVED)]).toEqual([false, false]);
+  });
+
+  it('leaves the departure before it, also if it is stated again', () => {
+    leaves();
+    for (nowMs of [5000, 9000]) {
+      arrives(ADDED);
+      expect(own.lost()).toEqual([[REMOVED, nowMs]]);
+    }
+    expect(own.has(ADDED)).toBe(true);
+  });
+
+  it('ends a departure before which nothing was reported, and one that nobody needs to know of', () => {
+    arrives(ADDED);
+    nowMs = 1000;
+    leaves();
+    nowMs = 5000;
+    arrives(ADDED);
+    expect([own.has(ADDED), own.has(REMOVED)]).toEqual([true, false]);
+    leaves();
+    arrives();
+    expect([own.has(ADDED), own.has(REMOVED)]).toEqual([true, false]);
+  });
+});
+
+it('an app uses no more of the budget than it leaves free, and all of it is given back', () => {
+  const budget = new FairBudget(10_000);
+  const all = [changes(budget), changes(budget)];
+  for (let n = 0; n < 1000; n++) all[n % 2]?.note(`r1/room\n${n}`);
+  expect(budget.of('1')).toBeLessThan(5200);
+  expect(budget.of('1')).toBeGreaterThan(4500);
+  all[0]?.note('r2/room\nann');
+  expect(budget.of('2')).toBeGreaterThan(0);
+  for (const one of all) one.clear();
+  expect(budget.total).toBe(0);
+});
