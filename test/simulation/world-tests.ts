@@ -14,9 +14,6 @@ interface MendedSeed {
   readonly mended: string;
 }
 
-/** Seeds that every run plays. */
-const SEEDS = 30;
-
 /** A planted fault must show within so many. */
 const SABOTAGED_SEEDS = 50;
 
@@ -38,6 +35,8 @@ function brokenOf(world: string, lines: readonly SeedLine[]): readonly unknown[]
 }
 
 export interface WorldTests {
+  /** Seeds that every run plays. */
+  readonly usual: number;
   /** Seeds of a long run. */
   readonly long: number;
   /** The faults that can be planted, with the rule that must find each. */
@@ -45,14 +44,14 @@ export interface WorldTests {
 }
 
 /** What is expected of a world. It is played in processes of its own, because it replaces globals. */
-export function worldTests(name: string, { long, sabotages }: WorldTests): void {
+export function worldTests(name: string, { usual, long, sabotages }: WorldTests): void {
   const found = (seeds as readonly MendedSeed[]).filter(({ world }) => world === name);
 
   describe(`the world ${name}`, () => {
     it(
       'keeps all promises, and leads to the same history again in another process',
       async () => {
-        const order = { world: name, first: testSeed(), count: runs(SEEDS, long) };
+        const order = { world: name, first: testSeed(), count: runs(usual, long) };
         const lines = await play(order);
         expect(brokenOf(name, lines)).toEqual([]);
         const [again] = await play({ ...order, count: 1 });

@@ -376,6 +376,11 @@ describe('webhooks', () => {
     expect([twice('kill'), twice('pause')]).toEqual([['webhooks?'], ['webhooks']]);
   });
 
+  it('need not tell of the channel of a user', () => {
+    const told = occupied().enter(1, '#server-to-user-ann', { asked: { user: 'ann' } });
+    expect(told.after(15_000).say('calm').wrong).toEqual([]);
+  });
+
   it('may lack the last 600 ms before a kill, and no more', () => {
     const lost = (ms: number) =>
       occupied().close(1).after(ms).fault('kill').after(30_000).say('calm').wrong;

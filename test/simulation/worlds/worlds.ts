@@ -15,4 +15,12 @@ export const worlds: Readonly<Record<string, () => Promise<World>>> = {
     replaceGlobals();
     return (await import('./push/world.ts')).push;
   },
+  async store() {
+    replaceGlobals();
+    return (await import('./store/world.ts')).store;
+  },
+  async 'every-call'() {
+    replaceGlobals();
+    return (await import('./store/world.ts')).everyCall;
+  },
 };

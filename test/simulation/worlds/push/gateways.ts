@@ -80,6 +80,8 @@ export interface SimulatedGatewaysOptions {
 export class SimulatedGateways {
   readonly sends: Send[] = [];
   readonly problems: string[] = [];
+  /** The devices that a gateway has notified, each with its publish: `publish device`. */
+  readonly notified = new Set<string>();
   /** Whether everything that goes wrong by chance has ended. */
   isCalm = false;
   /** Whether the attack is over: the tokens of all fakes are dead. */
@@ -180,6 +182,7 @@ export class SimulatedGateways {
     const result = isMute || outcome.result === 'accepted' ? 'accepted' : 'refused';
     const notified = () => history.say('notified', { p: nameOf(publish), d: device, result });
     if (sabotage === 'lose-push' && random.chance(SABOTAGED)) return;
+    if (result === 'accepted') this.notified.add(`${nameOf(publish)} ${device}`);
     notified();
     if (sabotage === 'double-push' && random.chance(SABOTAGED)) notified();
   }

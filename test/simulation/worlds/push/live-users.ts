@@ -134,5 +134,5 @@ export class LiveUsers {
 }
 
 function channelOf({ user }: Client): string {
-  return `user-${user}`;
+  return `#server-to-user-${user}`;
 }

@@ -20,6 +20,8 @@ export interface AddressedDevice {
   readonly platform: Platform;
   readonly interests: ReadonlySet<string>;
   readonly userId: string | undefined;
+  /** Whether its registration was not answered yet. */
+  readonly isUncertain?: boolean;
 }
 
 /** What a backend wants to be published. It may take several requests. */
@@ -56,6 +58,7 @@ interface NewWanted {
   /** Times to live to choose from for each platform, in seconds. */
   readonly lifetimes: readonly (number | undefined)[];
   readonly live?: LiveRequest | undefined;
+  readonly webhookUrl?: string | undefined;
 }
 
 /** A server that is asked to publish. Rejects if the store fails, and never settles if the server dies. */
@@ -70,6 +73,8 @@ export interface SimulatedPublishesOptions {
   readonly nextEvent: () => string;
   /** Chooses a server; `undefined`: there is none. */
   readonly server: () => Accept | undefined;
+  /** Where some of the publishes want their progress to be reported. */
+  readonly webhookUrl?: string;
 }
 
 /** The pause before a request that failed is repeated, and how often. */
@@ -99,7 +104,7 @@ export class SimulatedPublishes {
 
   /** Publishes anything. */
   publish(instance: number): void {
-    const { random, time, nextEvent } = this.options;
+    const { random, time, nextEvent, webhookUrl } = this.options;
     const target: PublishTarget = random.chance(0.6)
       ? { kind: 'interests', names: this.names(interests) }
       : { kind: 'users', names: this.names(users) };
@@ -121,6 +126,7 @@ export class SimulatedPublishes {
       sendAtMs: random.chance(0.15) ? time.now() + random.between(1, 9_000) : undefined,
       lifetimes: [undefined, undefined, undefined, 0, 3, 20, 100],
       live,
+      webhookUrl: webhookUrl !== undefined && random.chance(0.5) ? webhookUrl : undefined,
     });
   }
 
@@ -164,7 +170,7 @@ export class SimulatedPublishes {
     };
     for (const device of devices(instance).filter((one) => isFor(wanted, one))) {
       wanted.devices[device.id] = device.userId ?? null;
-      wanted.certain.add(device.id);
+      if (device.isUncertain !== true) wanted.certain.add(device.id);
     }
     this.wanted.push(wanted);
     history.say('publish', {
@@ -208,13 +214,13 @@ export class SimulatedPublishes {
 
   private newPublish(
     wanted: Wanted,
-    { sendAtMs, live, target, given, instance }: NewWanted,
+    { sendAtMs, live, target, given, instance, webhookUrl }: NewWanted,
     lifetimes: readonly (readonly [Platform, number | undefined])[],
   ): NewPublish {
     const createdAtMs = this.options.time.now();
     const dueAtMs = sendAtMs ?? createdAtMs;
     const endsAtMs = { ...NEVER_ENDS };
-    const body: Record<string, unknown> = { [target.kind]: target.names };
+    const body: Record<string, unknown> = { [target.kind]: target.names, webhookUrl };
     for (const [platform, seconds] of lifetimes) {
       body[platform] = payloadOf(platform, seconds, dueAtMs);
       if (seconds !== undefined) endsAtMs[platform] = endOf(platform, seconds, dueAtMs);
@@ -226,7 +232,7 @@ export class SimulatedPublishes {
       sendAtMs,
       target,
       platforms: given,
-      webhookUrl: undefined,
+      webhookUrl,
       body: JSON.stringify(body),
       idempotency: {
         key: wanted.p,

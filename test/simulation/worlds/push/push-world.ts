@@ -112,12 +112,13 @@ export class PushWorld {
       servers.checkBounds();
     }
     await this.calmDown();
-    await explained(this.history, {
+    const reasons = await explained({
       publishes: this.publishes,
       store: this.store,
       stories: new MemoryStories(this.store, this.devices),
       nowMs: time.now(),
     });
+    for (const reason of reasons) this.history.say('explained', reason);
   }
 
   private say(rule: string, text: string): void {
