@@ -1,9 +1,9 @@
 import type { Header, History, Line, Op } from '../history/line.ts';
-import { Deliveries } from './deliveries.ts';
-import { Publishes } from './publishes.ts';
+import { NONE } from './lists.ts';
+import type { Double } from './model.ts';
 import { Recording } from './recording.ts';
 import { Recoveries } from './recoveries.ts';
-import type { Evidence, Rule } from './rule.ts';
+import type { MakeRule, Rule } from './rule.ts';
 import { after } from './rules/after.ts';
 import { arrives } from './rules/arrives.ts';
 import { counts } from './rules/counts.ts';
@@ -16,7 +16,7 @@ import { present } from './rules/present.ts';
 import { pushes } from './rules/pushes.ts';
 import { resumes } from './rules/resumes.ts';
 import { webhooks } from './rules/webhooks.ts';
-import { Findings, type Verdict } from './verdict.ts';
+import { Findings, type RuleName, ruleNames, type Verdict } from './verdict.ts';
 
 /** Decides which promises a history kept. */
 export function check({ header, lines }: History): Verdict {
@@ -25,7 +25,7 @@ export function check({ header, lines }: History): Verdict {
   return checker.verdict();
 }
 
-const makers: readonly ((evidence: Evidence) => Rule)[] = [
+const makers: Readonly<Record<RuleName, MakeRule>> = {
   order,
   after,
   once,
@@ -38,7 +38,7 @@ const makers: readonly ((evidence: Evidence) => Rule)[] = [
   webhooks,
   pushes,
   live,
-];
+};
 
 /** The same, line by line. The time grows with the number of lines. */
 export class Checker {
@@ -47,43 +47,45 @@ export class Checker {
   private readonly recoveries: Recoveries;
   private readonly rules: readonly Rule[];
   /** What looks at each kind of line. */
-  private readonly readers = new Map<Op, ((line: Line) => void)[]>();
+  private readonly readers = new Map<Op, ((...seen: readonly unknown[]) => void)[]>();
 
   constructor(header: Header) {
     const recording = new Recording(header);
-    const { findings } = this;
-    const evidence = {
-      recording,
-      findings,
-      deliveries: new Deliveries(recording),
-      publishes: new Publishes(),
-    };
     this.recording = recording;
     this.recoveries = new Recoveries(recording);
-    this.rules = makers.map((make) => make(evidence));
+    this.rules = ruleNames.map((name) => makers[name](recording, this.findings.reportOf(name)));
     for (const { see = {} } of this.rules) {
       for (const [op, reader] of Object.entries(see)) {
         const readers = this.readers.get(op as Op) ?? [];
-        this.readers.set(op as Op, [...readers, reader as (line: Line) => void]);
+        this.readers.set(op as Op, readers);
+        readers.push(reader as (...seen: readonly unknown[]) => void);
       }
     }
   }
 
   /** Takes the next line. */
   add(line: Line): void {
-    for (const read of this.readers.get(line.op) ?? []) read(line);
-    this.recording.apply(line);
+    const { recording } = this;
+    const view = recording.viewOf(line);
+    const event = line.op === 'event' ? recording.eventOf(line.e, line.ch) : NONE;
+    for (const read of this.readers.get(line.op) ?? []) read(line, view, event);
+    recording.apply(line, view, event);
     this.recoveries.see(line);
   }
 
   /** Judges all lines so far. No more may follow. */
   verdict(): Verdict {
+    const { t, clients, channels, chains, triggers, deliveries } = this.recording;
+    for (const chain of chains) {
+      const doubles: Double[] = [];
+      this.recording.mark(chain, doubles);
+      for (const rule of this.rules) rule.chain?.(chain, doubles);
+    }
     for (const rule of this.rules) rule.end?.();
-    const { t, clients, channels, triggers, deliveries } = this.recording;
     return {
       seconds: t / 1000,
       clients: clients.size,
-      channels: channels.size,
+      channels: channels.length,
       triggers,
       deliveries,
       rules: this.findings.rules,

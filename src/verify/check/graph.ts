@@ -1,102 +1,113 @@
-/** What must come before what. */
+import { Ints, NONE } from './lists.ts';
+
+/** The result of `sort`. What follows a number is in `followed`, from its place in `starts` to that of the next number. */
+export interface Sorted {
+  readonly circle: Int32Array;
+  readonly order: Int32Array;
+  readonly starts: Int32Array;
+  readonly followed: Int32Array;
+}
+
+/** Numbers in lists, in each of which one comes before the next. */
 export class Graph {
-  private readonly froms: number[] = [];
-  private readonly tos: number[] = [];
-  private nodes: number;
+  /** All lists, each with `NONE` behind it. */
+  private readonly places = new Ints();
 
-  /** `nodes` are numbered from 0. */
-  constructor(nodes: number) {
-    this.nodes = nodes;
+  get length(): number {
+    return this.places.length;
   }
 
-  /** Adds a node, and returns its number. */
-  add(): number {
-    return this.nodes++;
+  /** Adds to the list that has no end yet. */
+  add(node: number): void {
+    this.places.push(node);
   }
 
-  edge(from: number, to: number): void {
-    this.froms.push(from);
-    this.tos.push(to);
-  }
-
-  get edges(): number {
-    return this.froms.length;
-  }
-
-  at(edge: number): readonly [from: number, to: number] {
-    return [this.froms[edge] ?? -1, this.tos[edge] ?? -1];
+  end(): void {
+    this.places.push(NONE);
   }
 
   /**
-   * The number of the circle that each node is in; 0: none. Nodes of one number cannot be put in an order. This is
-   * Tarjan's search for strongly connected components, without recursion; its time is linear.
+   * Looks at the lists that had this `length`. The numbers that cannot be put in an order with others: `circle` has the same number for all of one circle, and 0 for all
+   * others. `order` has all numbers so that each comes behind everything that it comes before. This is Tarjan's search for
+   * strongly connected components, without recursion; its time is linear.
    */
-  circles(): Int32Array {
-    const { starts, targets } = this.bySource();
-    const circle = new Int32Array(this.nodes);
-    const order = new Int32Array(this.nodes);
-    const low = new Int32Array(this.nodes);
-    const isWaiting = new Uint8Array(this.nodes);
-    /** The next edge of each node to follow. */
-    const next = starts.slice(0, this.nodes);
-    const path: number[] = [];
-    const waiting: number[] = [];
-    let visited = 0;
-    let circles = 0;
+  sort(nodes: number, places = this.places.length): Sorted {
+    const { starts, ends, followed } = this.bySource(nodes, places);
+    const circle = new Int32Array(nodes);
+    const order = new Int32Array(nodes);
+    const visit = new Int32Array(nodes);
+    const low = new Int32Array(nodes);
+    const isWaiting = new Uint8Array(nodes);
+    const path = new Ints();
+    const waiting = new Ints();
+    let [visited, left, circles] = [0, 0, 0];
+    const lower = (node: number, to: number) => {
+      low[node] = Math.min(low[node] ?? 0, to);
+    };
     const enter = (node: number) => {
-      visited++;
-      order[node] = visited;
-      low[node] = visited;
+      low[node] = visit[node] = ++visited;
+      isWaiting[node] = 1;
       path.push(node);
       waiting.push(node);
-      isWaiting[node] = 1;
     };
     const leave = (node: number) => {
       path.pop();
-      const above = path.at(-1);
-      if (above !== undefined) low[above] = Math.min(low[above] ?? 0, low[node] ?? 0);
-      if (low[node] !== order[node]) return;
-      const isCircle = waiting.at(-1) !== node;
+      if (path.length > 0) lower(path.last, low[node] ?? 0);
+      if (low[node] !== visit[node]) return;
+      const isCircle = waiting.last !== node;
       if (isCircle) circles++;
-      for (let member = waiting.pop(); member !== undefined; member = waiting.pop()) {
+      for (let member = NONE; member !== node; ) {
+        member = waiting.pop();
         isWaiting[member] = 0;
+        order[left++] = member;
         if (isCircle) circle[member] = circles;
-        if (member === node) return;
       }
     };
-    for (let root = 0; root < this.nodes; root++) {
-      if (order[root] !== 0) continue;
+    for (let root = 0; root < nodes; root++) {
+      if (visit[root] !== 0) continue;
       enter(root);
-      for (let node = path.at(-1); node !== undefined; node = path.at(-1)) {
-        const edge = next[node] ?? 0;
-        if (edge === starts[node + 1]) {
+      while (path.length > 0) {
+        const node = path.last;
+        // The edges of a node are followed from the last one on.
+        const edge = (ends[node] ?? 0) - 1;
+        if (edge < (starts[node] ?? 0)) {
           leave(node);
           continue;
         }
-        next[node] = edge + 1;
-        const to = targets[edge] ?? 0;
-        if (order[to] === 0) enter(to);
-        else if (isWaiting[to] === 1) low[node] = Math.min(low[node] ?? 0, order[to] ?? 0);
+        ends[node] = edge;
+        const to = followed[edge] ?? 0;
+        if (visit[to] === 0) enter(to);
+        else if (isWaiting[to] === 1) lower(node, visit[to] ?? 0);
       }
     }
-    return circle;
+    return { circle, order, starts, followed };
   }
 
-  /** The targets of all edges, those of one node side by side. */
-  private bySource() {
-    const starts = new Int32Array(this.nodes + 1);
-    for (const from of this.froms) starts[from + 1] = (starts[from + 1] ?? 0) + 1;
-    for (let node = 0; node < this.nodes; node++) {
+  private pairs(places: number, see: (from: number, to: number) => void): void {
+    let before = NONE;
+    for (let place = 0; place < places; place++) {
+      const node = this.places.get(place);
+      if (before !== NONE && node !== NONE) see(before, node);
+      before = node;
+    }
+  }
+
+  /** What follows each number, side by side. */
+  private bySource(nodes: number, places: number) {
+    const starts = new Int32Array(nodes + 1);
+    this.pairs(places, (from) => {
+      starts[from + 1] = (starts[from + 1] ?? 0) + 1;
+    });
+    for (let node = 0; node < nodes; node++) {
       starts[node + 1] = (starts[node + 1] ?? 0) + (starts[node] ?? 0);
     }
-    const free = starts.slice();
-    const targets = new Int32Array(this.edges);
-    for (let edge = 0; edge < this.edges; edge++) {
-      const from = this.froms[edge] ?? 0;
-      const at = free[from] ?? 0;
-      targets[at] = this.tos[edge] ?? 0;
-      free[from] = at + 1;
-    }
-    return { starts, targets };
+    const ends = starts.slice(0, nodes);
+    const followed = new Int32Array(starts[nodes] ?? 0);
+    this.pairs(places, (from, to) => {
+      const at = ends[from] ?? 0;
+      followed[at] = to;
+      ends[from] = at + 1;
+    });
+    return { starts, ends, followed };
   }
 }

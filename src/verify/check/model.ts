@@ -1,44 +1,11 @@
+import type { Ints } from './lists.ts';
 import type { Roster } from './roster.ts';
 
-/** One trigger or client event, in all channels that it was sent to. A trigger that is repeated is the same. */
-export interface Sending {
-  readonly name: string;
-  /** The connection that sent a client event. */
-  readonly sender: Connection | undefined;
-  readonly sentAt: number;
-  readonly sentLine: number;
-  readonly except: string | undefined;
-  readonly batch: number | undefined;
-  /** Requests with it, and how many of them were answered with 4xx. */
-  attempts: number;
-  refusals: number;
-  /** When it was answered with 200. */
-  acceptedAt: number;
-  acceptedLine: number;
-  readonly items: Item[];
-}
-
-/** An event in one channel. */
-export interface Item {
-  readonly sending: Sending;
-  readonly channel: Channel;
-  /** Counted over the whole history. */
-  readonly index: number;
-  id: string | undefined;
-  /** When somebody received it first. */
-  seenAt: number;
-  seenLine: number;
-  /** The event that somebody received next. */
-  next: Item | undefined;
-  /** The last chain that was found to have it, and at which of its deliveries: marks of the rules that go through chains. */
-  chain: number;
-  at: number;
-}
-
 export interface Channel {
+  readonly index: number;
   readonly name: string;
   /** In the order in which they were sent. */
-  readonly items: Item[];
+  readonly events: Ints;
   readonly chains: Chain[];
   /** Its subscriptions that are confirmed. */
   readonly live: Set<View>;
@@ -51,6 +18,7 @@ export interface Channel {
   readonly isCached: boolean;
 }
 
+/** From one time to another. */
 export interface Stay {
   readonly from: number;
   until: number;
@@ -66,38 +34,37 @@ export interface Client {
   /** By channel, what it has received since it began or was told of a gap. */
   readonly chains: Map<string, Chain>;
   /** Every socket that it has had. */
-  readonly sockets: Set<string>;
+  readonly sockets: Set<number>;
 }
 
+/** `opened` and `closed` are lines. */
 export interface Connection {
   readonly client: Client;
   readonly n: number;
-  readonly socket: string;
-  readonly openedAt: number;
-  closedAt: number;
+  readonly socket: number;
+  readonly opened: number;
+  closed: number;
 }
 
-/** A subscription of one connection to one channel. */
+/** A subscription of one connection to one channel. `asked`, `confirmed` and `ended` are lines. */
 export interface View {
   readonly connection: Connection;
   readonly channel: Channel;
   readonly user: string | undefined;
-  readonly after: string | undefined;
-  readonly askedLine: number;
-  confirmedAt: number;
-  confirmedLine: number;
-  endedAt: number;
-  endedLine: number;
+  /** The place at which the client resumes, `''` if it has none. */
+  readonly after: string;
+  readonly asked: number;
+  confirmed: number;
+  ended: number;
   chain: Chain | undefined;
   /** Its first delivery in the chain. */
   from: number;
   /** How many events came since the confirmation, and how many of them the client had missed. */
   received: number;
   missed: number;
-  /** What the server said about its place: it can have all that it missed, or there is a gap. */
-  resumed: boolean | undefined;
-  /** The line of the latest sending among its deliveries. */
+  /** The line of the latest sending among its deliveries, and the number of the last one that has an id. */
   latestSent: number;
+  number: number;
   /** Its list of members, if the channel has one. */
   members: Roster | undefined;
   count: number | undefined;
@@ -109,21 +76,10 @@ export interface Chain {
   readonly client: Client;
   readonly channel: Channel;
   readonly views: View[];
-  readonly items: Item[];
-  readonly times: number[];
+  /** What was received, and at which lines. `NONE` stands for what came twice, once that is known. */
+  readonly events: Ints;
+  readonly lines: Ints;
 }
 
-/** Since when an event exists: since it was answered with 200, or anybody had it. */
-export function existsSince({ sending, seenAt, seenLine }: Item) {
-  return sending.acceptedLine < seenLine
-    ? { at: sending.acceptedAt, line: sending.acceptedLine }
-    : { at: seenAt, line: seenLine };
-}
-
-/** Whether an event is not for a client, because it excludes one of its sockets, or because it is its own. */
-export function isNotFor({ sending }: Item, client: Client): boolean {
-  return (
-    sending.sender?.client === client ||
-    (sending.except !== undefined && client.sockets.has(sending.except))
-  );
-}
+/** The places in a chain where an event came first and once more, and the event. */
+export type Double = readonly [first: number, again: number, event: number];

@@ -1,168 +1,227 @@
 import type { Header, Line, LineOf } from '../history/line.ts';
+import { Events, NEVER } from './events.ts';
 import { Faults } from './faults.ts';
-import type { Chain, Channel, Client, Connection, Item, Sending, View } from './model.ts';
+import { Graph, type Sorted } from './graph.ts';
+import { Ints, NONE, Times } from './lists.ts';
+import type { Chain, Channel, Client, Connection, Double, View } from './model.ts';
+import { Publishes } from './publishes.ts';
 import { Roster } from './roster.ts';
+import { Texts } from './texts.ts';
 
 /** A stay or an absence that is longer is reported by webhooks. Milliseconds. */
 export const REPORTED_MS = 3000;
-
-interface Delivery {
-  readonly line: Line | undefined;
-  readonly view: View | undefined;
-  readonly item: Item | undefined;
-}
-
-/** Reads the name of a channel as a rule. */
-function matches(rules: readonly string[], name: string): boolean {
-  return rules.some((rule) =>
-    rule.endsWith('*') ? name.startsWith(rule.slice(0, -1)) : rule === name,
-  );
-}
 
 /** What is known after the lines so far. Says nothing about right and wrong. */
 export class Recording {
   readonly header: Header;
   readonly faults = new Faults();
   readonly clients = new Map<number, Client>();
-  readonly channels = new Map<string, Channel>();
+  readonly channels: Channel[] = [];
   readonly chains: Chain[] = [];
-  private readonly sent = new Map<string, Sending>();
-  /** By idempotency key and channel. */
-  private readonly keyed = new Map<string, Item>();
-  private delivery: Delivery = { line: undefined, view: undefined, item: undefined };
-  private readonly sockets = new Map<string, Connection>();
-  readonly items: Item[] = [];
-  triggers = 0;
+  readonly events = new Events();
+  /** In which order clients have received events: known after the last line. */
+  readonly received = new Graph();
+  /** By event the one before it in its batch. */
+  readonly batched = new Ints();
+  readonly publishes = new Publishes();
   deliveries = 0;
-  line = 0;
-  t = 0;
+  triggers = 0;
   /** When a subscription, a member or a fault last changed. */
   changedAt = 0;
-  /** Confirmed subscriptions. */
+  /** Subscriptions that clients want, and those that are confirmed. */
+  wanted = 0;
   confirmed = 0;
+  private allSorted: Sorted | undefined;
+  private receivedLength = 0;
+  private readonly named = new Map<string, Channel>();
+  private readonly times = new Times();
+  /** The connection that has or had each socket. */
+  private readonly sockets = new Map<string, number>();
+  private readonly owners: (Connection | undefined)[] = [];
+  /** By idempotency key and channel, and by batch and channel: the last event. */
+  private readonly keys = new Texts();
+  private readonly keyed = new Ints();
 
   constructor(header: Header) {
     this.header = header;
   }
 
-  /** The distinct deliveries of a chain, each event where it came first. Marks the events. */
-  *distinct(chain: Chain): Iterable<readonly [item: Item, at: number]> {
-    for (const [at, item] of chain.items.entries()) {
-      if (item.chain === chain.index) continue;
-      item.chain = chain.index;
-      item.at = at;
-      yield [item, at];
-    }
+  /** The number of lines so far, which is that of the next one. */
+  get line(): number {
+    return this.times.length;
   }
 
-  /** Takes away the marks of a rule before the next one goes through the chains. */
-  clearMarks(): void {
-    for (const item of this.items) item.chain = -1;
+  /** The time of the last line. */
+  get t(): number {
+    return this.line === 0 ? 0 : this.at(this.line - 1);
+  }
+
+  /** The time of a line. */
+  at(line: number): number {
+    return line === NEVER ? Number.POSITIVE_INFINITY : this.times.get(line);
   }
 
   /** Whether all clients have every subscription that they want, and every list of members is right. */
   get isRight(): boolean {
-    let wanted = 0;
-    for (const client of this.clients.values()) wanted += client.wanted.size;
-    if (wanted !== this.confirmed) return false;
-    for (const { live, present } of this.channels.values()) {
+    if (this.wanted !== this.confirmed) return false;
+    for (const { live, present } of this.channels) {
       for (const { members } of live) if (members?.equals(present) === false) return false;
     }
     return true;
   }
 
   /** The subscription that a line is about, if that connection has it. */
-  viewOf({ c, n, ch }: { readonly c: number; readonly n: number; readonly ch: string }) {
-    const view = this.clients.get(c)?.views.get(ch);
-    return view?.connection.n === n ? view : undefined;
+  viewOf(line: Line): View | undefined {
+    if (!('c' in line && 'ch' in line)) return undefined;
+    const view = this.clients.get(line.c)?.views.get(line.ch);
+    return view?.connection.n === line.n ? view : undefined;
   }
 
-  /** The subscription and the event of a delivery. Several rules ask for the same line, one after the other. */
-  deliveryOf(line: LineOf<'event'>): Delivery {
-    if (this.delivery.line !== line) {
-      const [view, item] = [this.viewOf(line), this.itemOf(line.e, line.ch)];
-      this.delivery = { line, view, item };
-    }
-    return this.delivery;
+  /** The event in a channel, or `NONE`. */
+  eventOf(name: string, channel: string): number {
+    const known = this.named.get(channel);
+    return known === undefined ? NONE : this.events.find(name, known.index);
   }
 
-  /** An event in a channel, if it was sent there. */
-  itemOf(name: string, channel: string): Item | undefined {
-    return this.sent.get(name)?.items.find((item) => item.channel.name === channel);
-  }
-
-  isSent(name: string): boolean {
-    return this.sent.has(name);
+  /** The channel of an event. */
+  channelOf(event: number): Channel {
+    const channel = this.channels[this.events.channel.get(event)];
+    if (channel === undefined) throw new Error(`There is no event ${event}`);
+    return channel;
   }
 
   /** The connection that has or had a socket. */
-  ofSocket(socket: string): Connection | undefined {
-    return this.sockets.get(socket);
+  ofSocket(socket: number): Connection | undefined {
+    return this.owners[socket];
   }
 
-  apply(line: Line): void {
-    this.line++;
-    this.t = line.t;
+  /** Whether an event is not for a client, because it excludes one of its sockets, or because it is its own. */
+  isNotFor(event: number, { sockets }: Client): boolean {
+    const { sender, except } = this.events;
+    return sockets.has(sender.get(event)) || sockets.has(except.get(event));
+  }
+
+  /** Takes a line, with the subscription and the event that it is about. */
+  apply(line: Line, view: View | undefined, event: number): void {
+    this.times.push(line.t);
     switch (line.op) {
       case 'open':
         return this.open(line);
-      case 'close':
-        return this.close(line);
+      case 'close': {
+        const client = this.clients.get(line.c);
+        if (client?.connection?.n === line.n) this.disconnect(client);
+        return;
+      }
       case 'subscribe':
         return this.subscribe(line);
       case 'subscribed':
-        return this.subscribedTo(line);
+        if (view?.chain === undefined && view?.ended === NEVER) this.confirm(line, view);
+        return;
       case 'unsubscribe': {
-        const view = this.viewOf(line);
         if (view === undefined) return;
+        const { client } = view.connection;
         this.changedAt = line.t;
-        view.connection.client.wanted.delete(line.ch);
-        view.connection.client.chains.delete(line.ch);
+        if (client.wanted.delete(line.ch)) this.wanted--;
+        client.chains.delete(line.ch);
         return this.end(view);
       }
       case 'event':
-        return this.deliver(line);
-      case 'joined': {
-        const members = this.viewOf(line)?.members;
-        if (members?.has(line.user) === false) members.add(line.user);
+        this.deliveries++;
+        if (event !== NONE) this.deliver(view, event);
         return;
-      }
+      case 'joined':
+        if (view?.members?.has(line.user) === false) view.members.add(line.user);
+        return;
       case 'left':
-        this.viewOf(line)?.members?.remove(line.user);
+        view?.members?.remove(line.user);
         return;
-      case 'counted': {
-        const view = this.viewOf(line);
+      case 'counted':
         if (view !== undefined) view.count = line.count;
         return;
-      }
       case 'trigger':
         return this.trigger(line);
-      case 'whisper':
-        return this.whisper(line);
+      case 'whisper': {
+        const connection = this.clients.get(line.c)?.connection;
+        if (connection?.n !== line.n || this.events.isSent(line.e)) return;
+        this.events.sender.set(this.add(line.e, this.channelNamed(line.ch)), connection.socket);
+        return;
+      }
       case 'answer':
         return this.answer(line);
       case 'fault':
         this.changedAt = Math.max(line.t, line.until ?? 0);
         return this.faults.add(line);
       default:
+        this.publishes.apply(line);
     }
   }
 
-  channelOf(name: string): Channel {
-    const known = this.channels.get(name);
+  /** Marks the events of a chain with the places where they came first, until the next chain is marked, and takes out `doubles`. */
+  mark(chain: Chain, doubles: Double[]): void {
+    const { events } = this;
+    for (let at = 0; at < chain.events.length; at++) {
+      const event = chain.events.get(at);
+      if (events.chain.get(event) === chain.index) {
+        doubles.push([events.at.get(event), at, event]);
+        chain.events.set(at, NONE);
+      } else {
+        events.chain.set(event, chain.index);
+        events.at.set(event, at);
+      }
+    }
+  }
+
+  /** The order of events in what clients have received, and in batches. */
+  get sorted(): Sorted {
+    if (this.allSorted !== undefined) return this.allSorted;
+    const { received, batched } = this;
+    this.receivedLength = received.length;
+    batched.each((before, event) => {
+      received.add(before);
+      received.add(event);
+      received.end();
+    });
+    this.allSorted = received.sort(this.events.size);
+    return this.allSorted;
+  }
+
+  /** By event, the circle in which it is if batches do not count; 0: none. */
+  get circles(): Int32Array {
+    const { circle } = this.sorted;
+    if (circle.every((number) => number === 0)) return circle;
+    return this.received.sort(this.events.size, this.receivedLength).circle;
+  }
+
+  /** A channel, which is a new one if there was none. */
+  channelNamed(name: string): Channel {
+    const known = this.named.get(name);
     if (known !== undefined) return known;
+    const isReplayed = (rule: string) =>
+      rule.endsWith('*') ? name.startsWith(rule.slice(0, -1)) : rule === name;
     const channel: Channel = {
+      index: this.channels.length,
       name,
-      items: [],
+      events: new Ints(),
       chains: [],
       live: new Set(),
       present: new Roster(),
       stays: new Map(),
-      replays: matches(this.header.rules.replay, name),
+      replays: this.header.rules.replay.some(isReplayed),
       isCached: /^(?:private-encrypted-|private-|presence-)?cache-/.test(name),
     };
-    this.channels.set(name, channel);
+    this.channels.push(channel);
+    this.named.set(name, channel);
     return channel;
+  }
+
+  private get now(): number {
+    return this.line - 1;
+  }
+
+  private socketOf(text: string): number {
+    const socket = this.sockets.get(text) ?? this.sockets.size;
+    this.sockets.set(text, socket);
+    return socket;
   }
 
   private open({ c, n, socket, t }: LineOf<'open'>): void {
@@ -180,88 +239,81 @@ export class Recording {
       this.clients.set(c, client);
     }
     this.disconnect(client);
-    client.connection = { client, n, socket, openedAt: t, closedAt: Number.POSITIVE_INFINITY };
-    client.sockets.add(socket);
-    this.sockets.set(socket, client.connection);
+    const connection = {
+      client,
+      n,
+      socket: this.socketOf(socket),
+      opened: this.now,
+      closed: NEVER,
+    };
+    client.connection = connection;
+    client.sockets.add(connection.socket);
+    this.owners[connection.socket] = connection;
     this.changedAt = t;
-  }
-
-  private close({ c, n }: LineOf<'close'>): void {
-    const client = this.clients.get(c);
-    if (client?.connection?.n === n) this.disconnect(client);
   }
 
   private disconnect(client: Client): void {
     if (client.connection === undefined) return;
     this.changedAt = this.t;
-    client.connection.closedAt = this.t;
+    client.connection.closed = this.now;
     client.connection = undefined;
     for (const view of client.views.values()) this.end(view);
   }
 
-  private subscribe({ c, n, ch, user, after, t }: LineOf<'subscribe'>): void {
+  private subscribe({ c, n, ch, user, after = '', t }: LineOf<'subscribe'>): void {
     const client = this.clients.get(c);
     const connection = client?.connection;
     if (client === undefined || connection?.n !== n) return;
-    const channel = this.channelOf(ch);
     const before = client.views.get(ch);
     if (before !== undefined) this.end(before);
+    if (!client.wanted.has(ch)) this.wanted++;
     client.wanted.add(ch);
     if (user !== undefined) client.user = user;
     client.views.set(ch, {
       connection,
-      channel,
+      channel: this.channelNamed(ch),
       user,
       after,
-      askedLine: this.line,
-      confirmedAt: Number.POSITIVE_INFINITY,
-      confirmedLine: Number.POSITIVE_INFINITY,
-      endedAt: Number.POSITIVE_INFINITY,
-      endedLine: Number.POSITIVE_INFINITY,
+      asked: this.now,
+      confirmed: NEVER,
+      ended: NEVER,
       chain: undefined,
       from: 0,
       received: 0,
       missed: 0,
-      resumed: undefined,
-      latestSent: 0,
+      latestSent: NONE,
+      number: NONE,
       members: undefined,
       count: undefined,
     });
     this.changedAt = t;
   }
 
-  private subscribedTo(line: LineOf<'subscribed'>): void {
-    const view = this.viewOf(line);
-    if (view === undefined || view.chain !== undefined || view.endedLine <= this.line) return;
-    const { channel } = view;
+  private confirm({ ch, members, resume, t }: LineOf<'subscribed'>, view: View): void {
+    const { channel, user } = view;
     const { client } = view.connection;
-    const { ok = false, missed = 0 } = line.resume ?? {};
-    const before = client.chains.get(line.ch);
-    const resumes = ok && view.after !== undefined && view.after !== '';
+    const before = client.chains.get(ch);
+    const resumes = resume?.ok === true && view.after !== '';
     const chain = resumes && before !== undefined ? before : this.newChain(client, channel);
     chain.views.push(view);
     view.chain = chain;
-    view.from = chain.items.length;
-    view.missed = resumes ? missed : 0;
-    if (line.resume !== undefined && view.after !== undefined && view.after !== '') {
-      view.resumed = ok;
-    }
-    view.confirmedAt = line.t;
-    view.confirmedLine = this.line;
-    if (line.members !== undefined) view.members = new Roster(line.members);
+    view.from = chain.events.length;
+    if (resumes) view.missed = resume.missed;
+    view.confirmed = this.now;
+    if (members !== undefined) view.members = new Roster(members);
     channel.live.add(view);
     if (channel.live.size === 1) this.beginStay(channel, '');
-    if (view.user !== undefined) {
-      if (!channel.present.has(view.user)) this.beginStay(channel, view.user);
-      channel.present.add(view.user);
+    if (user !== undefined) {
+      if (!channel.present.has(user)) this.beginStay(channel, user);
+      channel.present.add(user);
     }
     this.confirmed++;
-    this.changedAt = line.t;
+    this.changedAt = t;
   }
 
   private newChain(client: Client, channel: Channel): Chain {
     const index = this.chains.length;
-    const chain: Chain = { index, client, channel, views: [], items: [], times: [] };
+    const chain = { index, client, channel, views: [], events: new Ints(), lines: new Ints() };
     this.chains.push(chain);
     channel.chains.push(chain);
     client.chains.set(channel.name, chain);
@@ -270,9 +322,9 @@ export class Recording {
 
   /** Ends a subscription, once. */
   private end(view: View): void {
-    if (view.endedLine <= this.line) return;
-    view.endedAt = this.t;
-    view.endedLine = this.line;
+    if (view.ended !== NEVER) return;
+    view.ended = this.now;
+    view.members = undefined;
     if (view.chain === undefined) return;
     const { channel, user } = view;
     channel.live.delete(view);
@@ -298,114 +350,56 @@ export class Recording {
     if (last !== undefined) last.until = this.t;
   }
 
-  private deliver(line: LineOf<'event'>): void {
-    this.deliveries++;
-    const { view, item } = this.deliveryOf(line);
-    if (item === undefined) return;
-    if (item.seenLine > this.line) {
-      item.seenAt = line.t;
-      item.seenLine = this.line;
-    }
-    item.id ??= line.id;
-    if (view?.chain === undefined || view.endedLine <= this.line) return;
-    const before = view.received === 0 ? undefined : view.chain.items.at(-1);
-    if (before !== undefined) before.next ??= item;
-    view.chain.items.push(item);
-    view.chain.times.push(line.t);
+  private deliver(view: View | undefined, event: number): void {
+    const { events } = this;
+    if (events.seen.get(event) === NEVER) events.seen.set(event, this.now);
+    if (view?.chain === undefined || view.ended !== NEVER) return;
+    const { chain } = view;
+    const before = view.received === 0 ? NONE : chain.events.get(chain.events.length - 1);
+    if (before !== NONE && events.next.get(before) === NONE) events.next.set(before, event);
+    chain.events.push(event);
+    chain.lines.push(this.now);
     view.received++;
-    view.latestSent = Math.max(view.latestSent, item.sending.sentLine);
+    view.latestSent = Math.max(view.latestSent, events.sent.get(event));
   }
 
-  private trigger({ e, ch, except, key, batch, t }: LineOf<'trigger'>): void {
+  private trigger({ e, ch, except, key, batch }: LineOf<'trigger'>): void {
+    const { events, keyed } = this;
     this.triggers++;
-    const known = this.sent.get(e);
-    if (known !== undefined) {
-      known.attempts++;
+    if (events.isSent(e)) {
+      for (const event of events.named(e)) events.hope(event, 1);
       return;
     }
-    const sending = this.newSending({ name: e, except, batch, t });
-    for (const name of ch) {
-      const keyInChannel = key === undefined ? undefined : `${key}\n${name}`;
+    for (const name of new Set(ch)) {
+      const channel = this.channelNamed(name);
+      const ofKey = key === undefined ? NONE : this.keys.add(`${channel.index} key ${key}`);
       // A key that was used before stands for the event that it was used for.
-      const same = keyInChannel === undefined ? undefined : this.keyed.get(keyInChannel);
-      if (same !== undefined) same.sending.attempts++;
-      const item = same ?? this.newItem(sending, name);
-      sending.items.push(item);
-      if (keyInChannel !== undefined) this.keyed.set(keyInChannel, item);
+      const same = keyed.get(ofKey);
+      const event = this.add(e, channel, same);
+      if (same !== NONE) {
+        events.hope(same, 1);
+        continue;
+      }
+      if (ofKey !== NONE) keyed.set(ofKey, event);
+      if (except !== undefined) events.except.set(event, this.socketOf(except));
+      if (batch === undefined) continue;
+      const ofBatch = this.keys.add(`${channel.index} batch ${batch}`);
+      if (keyed.get(ofBatch) !== NONE) this.batched.set(event, keyed.get(ofBatch));
+      keyed.set(ofBatch, event);
     }
   }
 
-  private whisper({ c, n, ch, e, t }: LineOf<'whisper'>): void {
-    const connection = this.clients.get(c)?.connection;
-    if (connection?.n !== n || this.sent.has(e)) return;
-    const sending = this.newSending({ name: e, sender: connection, t });
-    sending.items.push(this.newItem(sending, ch));
+  private add(name: string, channel: Channel, same = NONE): number {
+    const event = this.events.add(name, channel.index, this.now, same);
+    if (same === NONE) channel.events.push(event);
+    return event;
   }
 
-  private newSending({
-    name,
-    sender,
-    except,
-    batch,
-    t,
-  }: {
-    readonly name: string;
-    readonly sender?: Connection;
-    readonly except?: string | undefined;
-    readonly batch?: number | undefined;
-    readonly t: number;
-  }): Sending {
-    const sending: Sending = {
-      name,
-      sender,
-      sentAt: t,
-      sentLine: this.line,
-      except,
-      batch,
-      attempts: 1,
-      refusals: 0,
-      acceptedAt: Number.POSITIVE_INFINITY,
-      acceptedLine: Number.POSITIVE_INFINITY,
-      items: [],
-    };
-    this.sent.set(name, sending);
-    return sending;
-  }
-
-  private newItem(sending: Sending, channelName: string): Item {
-    const channel = this.channelOf(channelName);
-    const item: Item = {
-      sending,
-      channel,
-      index: this.items.length,
-      id: undefined,
-      seenAt: Number.POSITIVE_INFINITY,
-      seenLine: Number.POSITIVE_INFINITY,
-      next: undefined,
-      chain: -1,
-      at: -1,
-    };
-    channel.items.push(item);
-    this.items.push(item);
-    return item;
-  }
-
-  private answer({ e, status, ids }: LineOf<'answer'>): void {
-    const named = this.sent.get(e);
-    if (named === undefined) return;
-    this.answered(named, status);
-    // The events of a key that was used before belong to another one.
-    const others = named.items.filter(({ sending }) => sending !== named);
-    for (const sending of new Set(others.map((item) => item.sending))) {
-      this.answered(sending, status);
+  private answer({ e, status }: LineOf<'answer'>): void {
+    const { accepted } = this.events;
+    for (const event of this.events.named(e)) {
+      if (status >= 400 && status < 500) this.events.hope(event, -1);
+      if (status === 200 && accepted.get(event) === NEVER) accepted.set(event, this.now);
     }
-    if (ids !== undefined) for (const item of named.items) item.id ??= ids[item.channel.name];
-  }
-
-  private answered(sending: Sending, status: number): void {
-    if (status >= 400 && status < 500) sending.refusals++;
-    if (status !== 200 || sending.acceptedLine <= this.line) return;
-    sending.acceptedAt = this.t;
-    sending.acceptedLine = this.line;
   }
 }

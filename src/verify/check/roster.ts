@@ -1,3 +1,5 @@
+import { hashOf } from './texts.ts';
+
 /** A set of users that each may be in several times, with a fingerprint by which two of them are compared at once. */
 export class Roster {
   private readonly times = new Map<string, number>();
@@ -40,15 +42,4 @@ export class Roster {
   equals(other: Roster): boolean {
     return this.size === other.size && this.fingerprint === other.fingerprint;
   }
-}
-
-/** FNV-1a, mixed once more: the sets are combined by XOR, which needs bits that do not depend on each other. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) {
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  }
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return hash ^ (hash >>> 16);
 }

@@ -1,24 +1,22 @@
 import type { LineOf, Op } from '../history/line.ts';
-import type { Deliveries } from './deliveries.ts';
-import type { Publishes } from './publishes.ts';
+import type { Chain, Double, View } from './model.ts';
 import type { Recording } from './recording.ts';
-import type { Findings } from './verdict.ts';
+import type { Report } from './verdict.ts';
+
+/** Looks at a line, the subscription that it is about, and the event that was received. The recording is as it was before. */
+type Reader<O extends Op> = (line: LineOf<O>, view: View | undefined, event: number) => void;
 
 /** Checks a promise while a history is gone through. */
 export interface Rule {
-  /** Looks at the lines of some kinds. The recording is as it was before the line. */
-  readonly see?: { readonly [O in Op]?: (line: LineOf<O>) => void };
-  /** Looks at everything, after the last line. */
+  readonly see?: { readonly [O in Op]?: Reader<O> };
+  /** Looks at a chain after the last line, when its events are marked. `doubles`: pairs of places where the same event came. */
+  readonly chain?: (chain: Chain, doubles: readonly Double[]) => void;
+  /** Looks at everything, after all chains. */
   readonly end?: () => void;
 }
 
-/** What a rule looks at, and where it says what it has found. */
-export interface Evidence {
-  readonly recording: Recording;
-  readonly findings: Findings;
-  readonly deliveries: Deliveries;
-  readonly publishes: Publishes;
-}
+/** Makes a rule that looks at a recording, and reports what it finds. */
+export type MakeRule = (recording: Recording, report: Report) => Rule;
 
 /** A moment, as it is printed. */
 export function seconds(ms: number): string {

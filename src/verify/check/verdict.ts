@@ -29,8 +29,16 @@ export interface Witness {
   readonly excuse?: string;
 }
 
-/** What is always known of a witness, and what may be. */
-type Seen = Pick<Witness, 't' | 'text'> & Partial<Pick<Witness, 'channel' | 'client' | 'events'>>;
+/** What a rule says of something that is wrong. `rule`: if it is another one that is broken. */
+type Seen = Pick<Witness, 't' | 'text'> & Partial<Witness>;
+
+/** Takes what a rule has found. */
+export interface Report {
+  /** Counts something that was checked. */
+  checked(times?: number): void;
+  /** Notes something that is not as promised. `excuse` is the fault that allows it. */
+  broken(seen: Seen, excuse?: string): void;
+}
 
 export interface RuleResult {
   readonly state: 'held' | 'broken' | 'excused' | 'not-tried';
@@ -71,34 +79,31 @@ const WITNESSES_MAX = 100;
 
 /** What the rules have found so far. */
 export class Findings {
-  private readonly counts = new Map<RuleName, { checked: number; broken: number; excused: number }>(
+  private readonly counts = new Map(
     ruleNames.map((name) => [name, { checked: 0, broken: 0, excused: 0 }]),
   );
   private readonly kept: Witness[] = [];
 
-  /** Counts something that was checked. */
-  checked(rule: RuleName, times = 1): void {
-    this.of(rule).checked += times;
-  }
-
-  /** Notes something that is not as promised. `excuse` is the fault that allows it. */
-  broken(rule: RuleName, seen: Seen, excuse?: string): void {
-    const witness: Witness = { rule, channel: '', client: null, events: [], ...seen };
-    const count = this.of(rule);
-    if (excuse === undefined) count.broken++;
-    else count.excused++;
-    const ofTheRule = excuse === undefined ? count.broken : count.excused;
-    if (ofTheRule > WITNESSES_MAX) return;
-    this.kept.push(excuse === undefined ? witness : { ...witness, excuse });
+  reportOf(rule: RuleName): Report {
+    return {
+      checked: (times = 1) => {
+        this.of(rule).checked += times;
+      },
+      broken: (seen, excuse) => {
+        const fault = excuse === undefined ? {} : { excuse };
+        const witness = { rule, channel: '', client: null, events: [], ...seen, ...fault };
+        const times = ++this.of(witness.rule)[excuse === undefined ? 'broken' : 'excused'];
+        if (times <= WITNESSES_MAX) this.kept.push(witness);
+      },
+    };
   }
 
   get rules(): Verdict['rules'] {
-    return Object.fromEntries(
-      Array.from(this.counts, ([name, { checked, broken, excused }]): [RuleName, RuleResult] => [
-        name,
-        { state: stateOf(checked, broken, excused), checked, broken, excused },
-      ]),
-    ) as Verdict['rules'];
+    const results = Array.from(this.counts, ([name, count]): [RuleName, RuleResult] => [
+      name,
+      { state: stateOf(count), ...count },
+    ]);
+    return Object.fromEntries(results) as Verdict['rules'];
   }
 
   /** What is broken first, in the order of time. */
@@ -116,7 +121,7 @@ export class Findings {
   }
 }
 
-function stateOf(checked: number, broken: number, excused: number): RuleResult['state'] {
+function stateOf({ checked, broken, excused }: Omit<RuleResult, 'state'>): RuleResult['state'] {
   if (broken > 0) return 'broken';
   if (excused > 0) return 'excused';
   return checked > 0 ? 'held' : 'not-tried';

@@ -1,99 +1,70 @@
-import type { Graph } from '../graph.ts';
-import type { Chain, Channel, Item } from '../model.ts';
-import { type Evidence, type Rule, seconds } from '../rule.ts';
+import { NONE } from '../lists.ts';
+import type { Channel } from '../model.ts';
+import { type MakeRule, seconds } from '../rule.ts';
 
 /** An event comes after those that were answered before it was triggered, and the events of a batch in their order. */
-export function after({ recording, findings, deliveries }: Evidence): Rule {
-  /** Channels in which one client shows what is wrong. */
+export const after: MakeRule = (recording, report) => {
+  const { events, batched } = recording;
+  const { sent, accepted, sender } = events;
+  /** Channels about which nothing more can be said. */
   const told = new Set<Channel>();
-  const report = (
-    { channel, client, times }: Chain,
-    [late, early]: readonly [Item, Item],
-    at: number,
-  ) => {
-    told.add(channel);
-    const [a, b] = [late.sending, early.sending];
-    const why =
-      a.batch !== undefined && a.batch === b.batch
-        ? 'it comes before it in their batch'
-        : `it was answered at ${seconds(a.acceptedAt)}, and ${b.name} sent at ${seconds(b.sentAt)}`;
-    findings.broken('after', {
-      channel: channel.name,
-      client: client.id,
-      events: [a.name, b.name],
-      t: times[at] ?? 0,
-      text: `client ${client.id} received event ${a.name} after ${b.name} in ${channel.name}, but ${why}`,
-    });
-  };
-  /** Finds events that one client has received before others that were answered before. */
-  const checkChain = (chain: Chain) => {
-    let latest: Item | undefined;
-    const batches = new Map<number, Item>();
-    for (const [item, at] of recording.distinct(chain)) {
-      const { sentLine, acceptedLine, batch, sender } = item.sending;
-      if (sender !== undefined) continue;
-      findings.checked('after');
-      if (latest !== undefined && acceptedLine < latest.sending.sentLine) {
-        report(chain, [item, latest], at);
-      }
-      const before = batch === undefined ? undefined : batches.get(batch);
-      if (before !== undefined && before.sending.sentLine > sentLine) {
-        report(chain, [item, before], at);
-      }
-      if (batch !== undefined) batches.set(batch, item);
-      if (latest === undefined || sentLine > latest.sending.sentLine) latest = item;
-    }
-  };
+  const name = (event: number) => events.nameOf(event);
+  const whyNot = (early: number, late: number) =>
+    `${name(early)} was answered at ${seconds(recording.at(accepted.get(early)))}, and ${name(late)} sent at ${seconds(recording.at(sent.get(late)))}`;
   return {
+    chain({ client: { id: client }, channel, events: list, lines }) {
+      const broken = (early: number, late: number, why: string) => {
+        told.add(channel);
+        const t = recording.at(lines.get(events.at.get(early)));
+        const text = `client ${client} received event ${name(early)} after ${name(late)} in ${channel.name}, but ${why}`;
+        const names = [name(early), name(late)];
+        report.broken({ channel: channel.name, client, events: names, t, text });
+      };
+      let latest = NONE;
+      list.each((event) => {
+        if (sender.get(event) !== NONE) return;
+        report.checked();
+        if (latest !== NONE && accepted.get(event) < sent.get(latest)) {
+          broken(event, latest, whyNot(event, latest));
+        }
+        const before = batched.get(event);
+        const isHere = before !== NONE && events.chain.get(before) === events.chain.get(event);
+        if (isHere && events.at.get(before) > events.at.get(event)) {
+          broken(before, event, 'it comes before it in their batch');
+        }
+        if (latest === NONE || sent.get(event) > sent.get(latest)) latest = event;
+      });
+    },
+    /** Looks at what clients show together, none of whom has both events. */
     end() {
-      recording.clearMarks();
-      for (const chain of recording.chains) checkChain(chain);
-      const { graph } = deliveries.order;
-      const before = graph.circles();
-      const channels = [...recording.channels.values()];
-      for (const { items } of channels) addRequests(graph, items);
-      const circles = graph.circles();
-      for (const channel of channels) {
-        // Where the deliveries alone have no order, nothing more can be said.
-        if (told.has(channel) || channel.items.some(({ index }) => before[index] !== 0)) continue;
-        const item = channel.items.find(({ index }) => circles[index] !== 0);
-        if (item === undefined) continue;
-        const { name, sentAt: t } = item.sending;
-        const text = `no order of the events of ${channel.name} fits both what clients received and when events were answered; event ${name} is one that does not fit`;
-        findings.broken('after', { channel: channel.name, events: [name], t, text });
+      const { circle, order, starts, followed } = recording.sorted;
+      // Where the deliveries alone have no order, only what one client shows is sure.
+      recording.circles.forEach((number, event) => {
+        if (number !== 0) told.add(recording.channelOf(event));
+      });
+      const broken = (channel: Channel, names: readonly string[], t: number, why: string) => {
+        if (told.has(channel)) return;
+        told.add(channel);
+        const text = `no order of the events of ${channel.name} fits both what clients received and ${why}`;
+        report.broken({ channel: channel.name, events: names, t, text });
+      };
+      /** By event, among itself and those that come later the one that was answered first. */
+      const firsts = new Int32Array(events.size);
+      for (const event of order) {
+        let first = event;
+        for (let at = starts[event] ?? 0; at < (starts[event + 1] ?? 0); at++) {
+          const next = firsts[followed[at] ?? 0] ?? 0;
+          if (accepted.get(next) < accepted.get(first)) first = next;
+        }
+        firsts[event] = first;
+        const channel = recording.channelOf(event);
+        const t = recording.at(sent.get(event));
+        if (circle[event] !== 0) {
+          broken(channel, [name(event)], t, `the order of a batch with event ${name(event)}`);
+        } else if (sender.get(event) === NONE && accepted.get(first) < sent.get(event)) {
+          broken(channel, [name(first), name(event)], t, `that ${whyNot(first, event)}`);
+        }
       }
     },
   };
-}
-
-/**
- * Adds what the requests of a channel say about the order of its events. A moment between an answer and a later request is
- * a node, and so are the moments one after the other, so that there are no more edges than events.
- */
-function addRequests(graph: Graph, items: readonly Item[]): void {
-  const triggered = items.filter(({ sending }) => sending.sender === undefined);
-  const answered = triggered
-    .filter(({ sending }) => sending.acceptedLine < Number.POSITIVE_INFINITY)
-    .toSorted((a, b) => a.sending.acceptedLine - b.sending.acceptedLine);
-  const batches = new Map<number, Item>();
-  let next = 0;
-  let moment: number | undefined;
-  for (const item of triggered) {
-    const { sentLine, batch } = item.sending;
-    for (
-      let early = answered[next];
-      early !== undefined && early.sending.acceptedLine < sentLine;
-      early = answered[++next]
-    ) {
-      const later = graph.add();
-      if (moment !== undefined) graph.edge(moment, later);
-      graph.edge(early.index, later);
-      moment = later;
-    }
-    if (moment !== undefined) graph.edge(moment, item.index);
-    if (batch === undefined) continue;
-    const before = batches.get(batch);
-    if (before !== undefined) graph.edge(before.index, item.index);
-    batches.set(batch, item);
-  }
-}
+};

@@ -1,5 +1,6 @@
-import { type Chain, existsSince, type Item, isNotFor, type View } from '../model.ts';
-import { type Evidence, type Rule, seconds } from '../rule.ts';
+import { type Ints, NONE } from '../lists.ts';
+import type { Chain, View } from '../model.ts';
+import { type MakeRule, seconds } from '../rule.ts';
 
 /** What is wrong with an event that somebody lacks, or has late. */
 interface Lack {
@@ -12,116 +13,115 @@ interface Lack {
  * What exists reaches everybody who was subscribed when it was sent. What a client that resumes lacks after a cut is broken
  * as `resumes`, everything else as `arrives`.
  */
-export function arrives({ recording, findings }: Evidence): Rule {
-  const { header, faults } = recording;
-  /** Whether a subscription that lacks an event lasted until it was due, or has events that come after it. */
-  const isMissing = (view: View, item: Item): boolean => {
-    const { at, line } = existsSince(item);
-    if (item.next !== undefined && has(view, item.next)) return true;
-    if (line > view.endedLine) return false;
-    if (view.latestSent > line) return true;
-    const from = Math.max(at, view.confirmedAt);
-    return faults.dueAfter(from, from + header.T) < Math.min(view.endedAt, recording.t);
+export const arrives: MakeRule = (recording, report) => {
+  const { header, faults, events } = recording;
+  const time = (line: number) => recording.at(line);
+
+  /** Whether a subscription has an event. The chain that it belongs to is the one that was marked last. */
+  const has = ({ chain, from, received }: View, event: number) => {
+    const at = events.at.get(event);
+    return events.chain.get(event) === chain?.index && at >= from && at < from + received;
   };
 
-  const isLate = (chain: Chain, item: Item): Lack | undefined => {
-    const came = chain.times[item.at] ?? 0;
-    const { at } = existsSince(item);
-    if (came <= at + header.T) return undefined;
-    const view = chain.views.findLast(({ from }) => from <= item.at);
-    const possible = Math.max(at, view?.confirmedAt ?? 0);
+  /** Whether a subscription that lacks an event lasted until it was due, or has events that come after it. */
+  const isMissing = (view: View, event: number): boolean => {
+    const line = events.since(event);
+    const next = events.next.get(event);
+    if (next !== NONE && has(view, next)) return true;
+    if (line > view.ended) return false;
+    if (view.latestSent > line) return true;
+    const from = Math.max(time(line), time(view.confirmed));
+    return faults.dueAfter(from, from + header.T) < Math.min(time(view.ended), recording.t);
+  };
+
+  const lateness = ({ views, lines }: Chain, event: number): Lack | undefined => {
+    const at = events.at.get(event);
+    const came = time(lines.get(at));
+    const exists = time(events.since(event));
+    if (came <= exists + header.T) return undefined;
+    const view = views.findLast(({ from }) => from <= at);
+    const possible = Math.max(exists, view === undefined ? 0 : time(view.confirmed));
     if (came <= faults.dueAfter(possible, possible + header.T)) return undefined;
-    const rule = possible > at ? 'resumes' : 'arrives';
+    const rule = possible > exists ? 'resumes' : 'arrives';
     return { rule, t: came, what: `only at ${seconds(came)}` };
   };
 
-  const isLacking = ({ views }: Chain, item: Item): Lack | undefined => {
-    const { sentLine, sender } = item.sending;
-    const live = views.find(
-      ({ confirmedLine, endedLine }) => confirmedLine < sentLine && sentLine < endedLine,
-    );
-    if (live !== undefined && isMissing(live, item)) {
-      return { rule: 'arrives', t: Math.min(live.endedAt, recording.t), what: 'never' };
+  const lack = ({ views }: Chain, event: number): Lack | undefined => {
+    const sent = events.sent.get(event);
+    const live = views.find(({ confirmed, ended }) => confirmed < sent && sent < ended);
+    if (live !== undefined && isMissing(live, event)) {
+      return { rule: 'arrives', t: Math.min(time(live.ended), recording.t), what: 'never' };
     }
     // Client events are not kept.
-    if (sender !== undefined) return undefined;
-    const later = views.find((view) => view.confirmedLine > sentLine && isMissing(view, item));
+    if (events.sender.get(event) !== NONE) return undefined;
+    const later = views.find((view) => view.confirmed > sent && isMissing(view, event));
     if (later === undefined) return undefined;
-    const { confirmedAt: t } = later;
+    const t = time(later.confirmed);
     const what = `not even after the server said at ${seconds(t)} that nothing is lost`;
     return { rule: 'resumes', t, what };
   };
 
   /** Looks at an event that follows one that the client has, and that it lacks itself: whether it also has the next one. */
-  const isHole = ({ views, times }: Chain, { next, sending }: Item): Lack | undefined => {
-    const view = next === undefined ? undefined : views.find((one) => has(one, next));
-    if (view === undefined || next === undefined) return undefined;
+  const hole = ({ views, lines }: Chain, event: number): Lack | undefined => {
+    const next = events.next.get(event);
+    const view = next === NONE ? undefined : views.find((one) => has(one, next));
+    if (view === undefined) return undefined;
+    const at = events.at.get(next);
     // Client events are not kept.
-    if (view.from === next.at && sending.sender !== undefined) return undefined;
-    const rule = next.at - view.from < view.missed ? 'resumes' : 'arrives';
-    const what = `never, but the next one, ${next.sending.name}`;
-    return { rule, t: times[next.at] ?? 0, what };
+    if (view.from === at && events.sender.get(event) !== NONE) return undefined;
+    const rule = at - view.from < view.missed ? 'resumes' : 'arrives';
+    const what = `never, but the next one, ${events.nameOf(next)}`;
+    return { rule, t: time(lines.get(at)), what };
   };
 
-  const report = ({ client, channel }: Chain, item: Item, { rule, t, what }: Lack) => {
-    const { name, sentAt, acceptedAt } = item.sending;
-    const since = existsSince(item).at;
-    const answered =
-      acceptedAt === Number.POSITIVE_INFINITY
+  const broken = ({ client: { id: client }, channel }: Chain, event: number, found: Lack) => {
+    const name = events.nameOf(event);
+    const [sent, since] = [time(events.sent.get(event)), time(events.since(event))];
+    const accepted = time(events.accepted.get(event));
+    const exists =
+      accepted === Number.POSITIVE_INFINITY
         ? `received by others from ${seconds(since)} on`
-        : `answered with 200 at ${seconds(acceptedAt)}`;
-    const text = `client ${client.id} received event ${name} in ${channel.name} ${what}: it was sent at ${seconds(sentAt)}, and ${answered}`;
-    findings.broken(
-      rule,
-      { channel: channel.name, client: client.id, events: [name], t, text },
-      faults.excuse(rule, sentAt, since),
-    );
-  };
-
-  const checkChain = (chain: Chain) => {
-    // The marks tell which events the client has.
-    const received = [...recording.distinct(chain)];
-    const { items } = chain.channel;
-    const first = chain.views[0]?.confirmedLine ?? Number.POSITIVE_INFINITY;
-    const last = chain.views.at(-1)?.endedLine ?? 0;
-    for (const [{ next }] of received) {
-      // What was sent before the first subscription was confirmed may still have its place after that.
-      if (next === undefined || next.sending.sentLine > first) continue;
-      if (next.chain === chain.index || isNotFor(next, chain.client)) continue;
-      const lack = isHole(chain, next);
-      if (lack !== undefined) report(chain, next, lack);
-    }
-    for (let at = firstAfter(items, first); at < items.length; at++) {
-      const item = items[at];
-      if (item === undefined || item.sending.sentLine > last) return;
-      if (isNotFor(item, chain.client)) continue;
-      if (existsSince(item).line === Number.POSITIVE_INFINITY) continue;
-      const isThere = item.chain === chain.index;
-      const lack = isThere ? isLate(chain, item) : isLacking(chain, item);
-      if (isThere || lack?.rule === 'arrives') findings.checked('arrives');
-      if (lack !== undefined) report(chain, item, lack);
-    }
+        : `answered with 200 at ${seconds(accepted)}`;
+    const { rule, t, what } = found;
+    const text = `client ${client} received event ${name} in ${channel.name} ${what}: it was sent at ${seconds(sent)}, and ${exists}`;
+    const seen = { rule, channel: channel.name, client, events: [name], t, text };
+    report.broken(seen, faults.excuse(rule, sent, since));
   };
 
   return {
-    end() {
-      recording.clearMarks();
-      for (const chain of recording.chains) checkChain(chain);
+    chain(chain) {
+      const all = chain.channel.events;
+      const isHere = (event: number) => events.chain.get(event) === chain.index;
+      const first = chain.views[0]?.confirmed ?? Number.POSITIVE_INFINITY;
+      const last = chain.views.at(-1)?.ended ?? 0;
+      chain.events.each((event) => {
+        const next = events.next.get(event);
+        // What was sent before the first subscription was confirmed may still have its place after that.
+        if (next === NONE || events.sent.get(next) > first || isHere(next)) return;
+        if (recording.isNotFor(next, chain.client)) return;
+        const found = hole(chain, next);
+        if (found !== undefined) broken(chain, next, found);
+      });
+      const isAfter = (event: number) => events.sent.get(event) > first;
+      for (let at = firstOf(all, isAfter); at < all.length; at++) {
+        const event = all.get(at);
+        if (events.sent.get(event) > last) return;
+        if (recording.isNotFor(event, chain.client)) continue;
+        if (time(events.since(event)) === Number.POSITIVE_INFINITY) continue;
+        const found = isHere(event) ? lateness(chain, event) : lack(chain, event);
+        if (isHere(event) || found?.rule === 'arrives') report.checked();
+        if (found !== undefined) broken(chain, event, found);
+      }
     },
   };
-}
+};
 
-/** Whether a subscription has an event. The chain that it belongs to is the one that was marked last. */
-function has({ chain, from, received }: View, item: Item): boolean {
-  return item.chain === chain?.index && item.at >= from && item.at < from + received;
-}
-
-/** The index of the first event that was sent after a line. */
-function firstAfter(items: readonly Item[], line: number): number {
-  let [low, high] = [0, items.length];
+/** The place of the first event of which something is true, which is then true of all later ones. */
+function firstOf(events: Ints, isTrue: (event: number) => boolean): number {
+  let [low, high] = [0, events.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((items[middle]?.sending.sentLine ?? 0) > line) high = middle;
+    if (isTrue(events.get(middle))) high = middle;
     else low = middle + 1;
   }
   return low;

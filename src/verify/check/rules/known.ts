@@ -1,57 +1,49 @@
-import type { LineOf } from '../../history/line.ts';
-import type { Item, View } from '../model.ts';
+import { NONE } from '../lists.ts';
+import type { View } from '../model.ts';
 import type { Recording } from '../recording.ts';
-import { type Evidence, type Rule, seconds } from '../rule.ts';
+import { type MakeRule, seconds } from '../rule.ts';
 
 /** Nobody receives what was not sent to them. */
-export function known({ recording, findings }: Evidence): Rule {
-  return {
-    see: {
-      event(line) {
-        findings.checked('known');
-        const fault = faultOf(recording, line);
-        if (fault === undefined) return;
-        const { c, n, ch, e, t } = line;
-        const text = `client ${c} received event ${e} in ${ch} at ${seconds(t)}, connection ${n}, ${fault}`;
-        findings.broken('known', { channel: ch, client: c, events: [e], t, text });
-      },
+export const known: MakeRule = (recording, report) => ({
+  see: {
+    event({ c, n, ch, e, t }, view, event) {
+      report.checked();
+      const fault =
+        event === NONE
+          ? `which ${recording.events.isSent(e) ? 'was sent to another channel' : 'nobody has sent'}`
+          : faultOf(recording, view, event);
+      if (fault === undefined) return;
+      const text = `client ${c} received event ${e} in ${ch} at ${seconds(t)}, connection ${n}, ${fault}`;
+      report.broken({ channel: ch, client: c, events: [e], t, text });
     },
-    end() {
-      // An answer may come after the event that it refuses.
-      for (const { sending, channel, seenAt: t } of recording.items) {
-        if (t === Number.POSITIVE_INFINITY || sending.refusals < sending.attempts) continue;
-        const { name } = sending;
-        const text = `event ${name} was refused, but received in ${channel.name} at ${seconds(t)}`;
-        findings.broken('known', { channel: channel.name, events: [name], t, text });
-      }
-    },
-  };
-}
+  },
+  end() {
+    const { events } = recording;
+    // An answer may come after the event that it refuses.
+    for (let event = 0; event < events.size; event++) {
+      const t = recording.at(events.seen.get(event));
+      if (t === Number.POSITIVE_INFINITY || !events.isRefused(event)) continue;
+      const name = events.nameOf(event);
+      const channel = recording.channelOf(event).name;
+      const text = `event ${name} was refused, but received in ${channel} at ${seconds(t)}`;
+      report.broken({ channel, events: [name], t, text });
+    }
+  },
+});
 
-function faultOf(recording: Recording, line: LineOf<'event'>): string | undefined {
-  const { view, item } = recording.deliveryOf(line);
-  if (item === undefined) {
-    return `which ${recording.isSent(line.e) ? 'was sent to another channel' : 'nobody has sent'}`;
-  }
+function faultOf(recording: Recording, view: View | undefined, event: number): string | undefined {
   if (view === undefined) return 'to which it was not subscribed';
-  const { sending } = item;
-  if (sending.sender?.socket === view.connection.socket) return 'which it has sent itself';
-  if (isExcluded(recording, item, view)) return 'which excludes its socket';
-  if (sending.acceptedLine > view.askedLine || mayBeOlder(view)) return undefined;
-  return `which was answered at ${seconds(sending.acceptedAt)}, before the subscription was asked for`;
-}
-
-/** Whether an event excludes the socket that the client had when it was answered, or has now. */
-function isExcluded(recording: Recording, { sending }: Item, { connection }: View): boolean {
-  const { except, acceptedAt } = sending;
-  if (except === undefined) return false;
-  if (except === connection.socket) return true;
+  const { events } = recording;
+  const { socket, client } = view.connection;
+  if (events.sender.get(event) === socket) return 'which it has sent itself';
+  const accepted = events.accepted.get(event);
+  const except = events.except.get(event);
   const owner = recording.ofSocket(except);
-  return (
-    owner?.client === connection.client &&
-    owner.openedAt <= acceptedAt &&
-    acceptedAt <= owner.closedAt
-  );
+  // The socket that the client has now, or had when the event was answered.
+  const wasOwn = owner?.client === client && owner.opened < accepted && accepted < owner.closed;
+  if (except === socket || wasOwn) return 'which excludes its socket';
+  if (accepted > view.asked || mayBeOlder(view)) return undefined;
+  return `which was answered at ${seconds(recording.at(accepted))}, before the subscription was asked for`;
 }
 
 /** Whether what comes now may be older than the subscription. */

@@ -1,6 +1,6 @@
 import type { Connection } from '../model.ts';
 import type { Published } from '../publishes.ts';
-import { type Evidence, type Rule, seconds } from '../rule.ts';
+import { type MakeRule, seconds } from '../rule.ts';
 
 /** During these, a user may have the event and be notified all the same. */
 const BOTH = [
@@ -22,7 +22,7 @@ interface Had {
 }
 
 /** Of a publish with `live`, each user has the event in the app, or their devices are notified. */
-export function live({ recording, findings, publishes }: Evidence): Rule {
+export const live: MakeRule = (recording, report) => {
   /** By the name of an event that a publish has sent, then by user. */
   const had = new Map<string, Map<string, Had>>();
   const { T } = recording.header;
@@ -31,25 +31,23 @@ export function live({ recording, findings, publishes }: Evidence): Rule {
     user: string,
     devices: readonly string[],
   ) => {
-    findings.checked('live');
+    report.checked();
     const { p, live: event = '', t } = sent;
     const received = had.get(event)?.get(user);
     const [first] = devices.flatMap((device) => notified.get(device) ?? []);
     if (received === undefined) {
       // A device without a notification has a reason, unless the reason is that its user had the event.
-      const hasReason = devices.some(
-        (device) => (explained.get(device) ?? 'live-reached') !== 'live-reached',
-      );
-      if (first !== undefined || hasReason) return;
+      const reasons = devices.map((device) => explained.get(device) ?? 'live-reached');
+      if (first !== undefined || reasons.some((reason) => reason !== 'live-reached')) return;
       const text = `user ${user} neither received event ${event} of ${p}, sent at ${seconds(t)}, nor was one of their devices notified`;
-      findings.broken('live', { events: [event], t, text });
-      return;
+      return report.broken({ events: [event], t, text });
     }
     // The link was cut meanwhile, or the event came too late to count.
-    if (first === undefined || received.connection.closedAt < first.t || received.t > t + T) return;
+    if (first === undefined || received.t > t + T) return;
+    if (recording.at(received.connection.closed) < first.t) return;
     if (recording.faults.any(BOTH, t, first.t)) return;
     const text = `user ${user} received event ${event} of ${p} at ${seconds(received.t)}, and device ${first.d} was notified at ${seconds(first.t)} all the same`;
-    findings.broken('live', { events: [event], t: first.t, text });
+    report.broken({ events: [event], t: first.t, text });
   };
   return {
     see: {
@@ -65,15 +63,12 @@ export function live({ recording, findings, publishes }: Evidence): Rule {
       },
     },
     end() {
-      for (const publish of publishes.all.values()) {
+      for (const publish of recording.publishes.all.values()) {
         const { live: event, devices } = publish.sent;
         if (event === undefined || publish.acceptedAt + T > recording.t) continue;
-        const byUser = Map.groupBy(Object.entries(devices), ([, user]) => user);
-        for (const [user, owned] of byUser) {
-          const names = owned.map(([device]) => device);
-          if (user !== null) check(publish, user, names);
-        }
+        const byUser = Map.groupBy(Object.keys(devices), (device) => devices[device] ?? '');
+        for (const [user, owned] of byUser) if (user !== '') check(publish, user, owned);
       }
     },
   };
-}
+};

@@ -1,5 +1,6 @@
-import type { Chain, Item, View } from '../model.ts';
-import type { Evidence, Rule } from '../rule.ts';
+import { Ints, NONE } from '../lists.ts';
+import type { Chain, View } from '../model.ts';
+import type { MakeRule } from '../rule.ts';
 
 /** The events of a witness that are named. */
 const NAMED_MAX = 10;
@@ -10,80 +11,81 @@ const PAIRS_MAX = 1000;
 /** Events that cannot be put in an order. */
 interface Circle {
   readonly chain: Chain;
-  readonly items: Set<Item>;
+  readonly events: Set<number>;
   readonly pairs: Map<string, Chain>;
   text?: string;
 }
 
-/** Who was on the list of members of the client that was the first to have an event. */
-interface FirstList {
-  readonly fingerprint: number;
-  readonly client: number;
-}
-
 /** Everybody receives the events of a channel in one order. */
-export function order({ recording, findings, deliveries }: Evidence): Rule {
-  const lists = new Map<Item, FirstList>();
+export const order: MakeRule = (recording, report) => {
+  const { events, received } = recording;
+  /** By event: the members whom the client saw that was the first to have it, and this client. */
+  const lists = new Ints();
+  const firsts = new Ints();
   /** Subscriptions whose list was another one than that of `other` at their last event. */
-  const differing = new Map<View, { readonly item: Item; readonly other: number }>();
+  const differing = new Map<View, { readonly event: number; readonly other: number }>();
   return {
     see: {
       /**
        * Compares who was there when an event came. A list that differs at one event and not at the next has changed on the
        * other side of the event. One that goes on to differ is wrong, which is for other rules to say.
        */
-      event(line) {
-        const { view, item } = recording.deliveryOf(line);
-        if (view?.members === undefined || item === undefined) return;
+      event({ c, ch, e, t }, view, event) {
+        if (view?.members === undefined || event === NONE) return;
         if (view.received < view.missed || view.channel.replays) return;
         const { fingerprint } = view.members;
-        const { id: client } = view.connection.client;
-        const first = lists.get(item);
-        const before = differing.get(view);
-        if (first === undefined) lists.set(item, { fingerprint, client });
-        else if (first.fingerprint !== fingerprint) {
-          if (before === undefined) differing.set(view, { item, other: first.client });
-          return;
+        const other = firsts.get(event);
+        if (other === NONE) {
+          lists.set(event, fingerprint);
+          firsts.set(event, c);
         }
-        if (before === undefined || (first !== undefined && first.client !== before.other)) return;
+        const before = differing.get(view);
+        const differs = other !== NONE && lists.get(event) !== fingerprint;
+        if (differs && before === undefined) differing.set(view, { event, other });
+        if (differs || before === undefined || (other !== NONE && other !== before.other)) return;
         differing.delete(view);
-        if (first === undefined) return;
-        const { name } = before.item.sending;
-        const text = `clients ${client} and ${before.other} had different members in ${line.ch} when they received event ${name}, and the same ones at event ${line.e}`;
-        findings.broken('order', { channel: line.ch, client, events: [name], t: line.t, text });
+        if (other === NONE) return;
+        const name = events.nameOf(before.event);
+        const text = `clients ${c} and ${other} had different members in ${ch} when they received event ${name}, and the same ones at event ${e}`;
+        report.broken({ channel: ch, client: c, events: [name], t, text });
       },
     },
+    chain(chain) {
+      report.checked(chain.lines.length);
+      chain.events.each((event) => received.add(event));
+      received.end();
+    },
     end() {
-      const { items, chains } = recording;
-      for (const chain of chains) findings.checked('order', chain.items.length);
-      const { graph, owners } = deliveries.order;
-      const circles = graph.circles();
+      const circle = recording.circles;
       const found = new Map<number, Circle>();
-      for (const [edge, chain] of owners.entries()) {
-        const [from, to] = graph.at(edge);
-        const number = circles[from] ?? 0;
-        const [a, b] = [items[from], items[to]];
-        if (number === 0 || number !== circles[to] || a === undefined || b === undefined) continue;
-        const circle: Circle = found.get(number) ?? { chain, items: new Set(), pairs: new Map() };
-        found.set(number, circle);
-        if (circle.items.size < NAMED_MAX) circle.items.add(a).add(b);
-        const reverse = circle.pairs.get(`${to} ${from}`);
-        if (circle.pairs.size < PAIRS_MAX) circle.pairs.set(`${from} ${to}`, chain);
-        if (reverse === undefined || circle.text !== undefined) continue;
-        circle.text = `client ${reverse.client.id} received event ${b.sending.name} before ${a.sending.name} in ${chain.channel.name}, and client ${chain.client.id} the other way round`;
+      for (const chain of recording.chains) {
+        let before = NONE;
+        chain.events.each((to) => {
+          const from = before;
+          before = to;
+          const number = circle[to] ?? 0;
+          if (number === 0 || circle[from] !== number) return;
+          const one: Circle = found.get(number) ?? { chain, events: new Set(), pairs: new Map() };
+          found.set(number, one);
+          if (one.events.size < NAMED_MAX) one.events.add(from).add(to);
+          if (one.pairs.size < PAIRS_MAX) one.pairs.set(`${from} ${to}`, chain);
+          const reverse = one.pairs.get(`${to} ${from}`);
+          if (reverse === undefined) return;
+          one.text ??= `client ${reverse.client.id} received event ${events.nameOf(to)} before ${events.nameOf(from)} in ${chain.channel.name}, and client ${chain.client.id} the other way round`;
+        });
       }
-      for (const { chain, items: wrong, text } of found.values()) {
-        const events = Array.from(wrong, ({ sending }) => sending.name);
+      for (const { chain, events: wrong, text } of found.values()) {
+        const names = Array.from(wrong, (event) => events.nameOf(event));
         const { name } = chain.channel;
-        findings.broken('order', {
+        report.broken({
           channel: name,
           client: chain.client.id,
-          events,
-          t: Math.min(...Array.from(wrong, ({ seenAt }) => seenAt)),
+          events: names,
+          t: Math.min(...Array.from(wrong, (event) => recording.at(events.seen.get(event)))),
           text:
-            text ?? `no order of the events ${events.join(', ')} in ${name} is that of all clients`,
+            text ?? `no order of the events ${names.join(', ')} in ${name} is that of all clients`,
         });
       }
     },
   };
-}
+};

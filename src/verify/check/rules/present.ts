@@ -1,6 +1,6 @@
 import type { Recording } from '../recording.ts';
 import { Roster } from '../roster.ts';
-import { type Evidence, type Rule, seconds } from '../rule.ts';
+import { type MakeRule, seconds } from '../rule.ts';
 
 /** The users of a difference that are named. */
 const NAMED_MAX = 5;
@@ -9,23 +9,23 @@ const NAMED_MAX = 5;
 const CALM_MS = 5000;
 
 /** While nothing changes, every list of members is exactly the users who are subscribed, and so is the answer of the HTTP API. */
-export function present({ recording, findings }: Evidence): Rule {
+export const present: MakeRule = (recording, report) => {
   const compare = (t: number, channel: string, list: Roster, client: number | null) => {
-    findings.checked('present');
-    const { present: right } = recording.channelOf(channel);
+    report.checked();
+    const { present: right } = recording.channelNamed(channel);
     if (list.equals(right)) return;
     const whose =
       client === null
         ? `the answer to GET users of ${channel}`
         : `the list of ${channel} that client ${client} has`;
     const text = `${whose}${difference(list, right)}, at ${seconds(t)}, when nothing had changed for 5 s`;
-    findings.broken('present', { channel, client, t, text });
+    report.broken({ channel, client, t, text });
   };
   return {
     see: {
       calm({ t }) {
         if (!isCalm(recording, t)) return;
-        for (const { name, live } of recording.channels.values()) {
+        for (const { name, live } of recording.channels) {
           for (const { members, connection } of live) {
             if (members !== undefined) compare(t, name, members, connection.client.id);
           }
@@ -36,7 +36,7 @@ export function present({ recording, findings }: Evidence): Rule {
       },
     },
   };
-}
+};
 
 /** Whether nothing has changed for so long, and no fault lasts, that everything must be right. */
 export function isCalm({ changedAt, faults }: Recording, at: number): boolean {
@@ -44,11 +44,9 @@ export function isCalm({ changedAt, faults }: Recording, at: number): boolean {
 }
 
 function difference(given: Roster, right: Roster): string {
-  const [lacks, has] = [
-    right.users.filter((user) => !given.has(user)),
-    given.users.filter((user) => !right.has(user)),
-  ].map((users) => users.slice(0, NAMED_MAX).join(', '));
-  return [lacks && ` lacks ${lacks}`, has && ` has ${has}, who is not subscribed`]
-    .filter((part) => part)
-    .join(' and');
+  const named = (users: readonly string[]) => users.slice(0, NAMED_MAX).join(', ');
+  const lacks = named(right.users.filter((user) => !given.has(user)));
+  const has = named(given.users.filter((user) => !right.has(user)));
+  const parts = [lacks && ` lacks ${lacks}`, has && ` has ${has}, who is not subscribed`];
+  return parts.filter((part) => part).join(' and');
 }

@@ -1,5 +1,5 @@
 import type { FaultKind, LineOf } from '../../history/line.ts';
-import { type Evidence, type Rule, seconds } from '../rule.ts';
+import { type MakeRule, seconds } from '../rule.ts';
 
 type Notified = LineOf<'notified'>;
 
@@ -10,57 +10,49 @@ const LOSING = ['kill', 'power', 'gateway', 'store-away'] as const;
 const OVERTAKING = ['pause', 'cut-off', 'clock'] as const;
 
 /** Each device of a publish is notified, or there is a reason; and not twice. */
-export function pushes({ recording, findings, publishes }: Evidence): Rule {
-  const report = (t: number, text: string) => findings.broken('pushes', { t, text });
+export const pushes: MakeRule = (recording, report) => {
+  const { header, faults, publishes } = recording;
   /** Whether a device may get again what it got before. Only a fault between the two allows it. */
   const mayRepeat = (first: Notified, again: Notified, isKnown: boolean) => {
-    const during = (kinds: readonly FaultKind[]) =>
-      recording.faults.any(kinds, first.t - recording.header.T, again.t);
+    const during = (kinds: readonly FaultKind[]) => faults.any(kinds, first.t - header.T, again.t);
     return during(OVERTAKING) || (!isKnown && during(LOSING));
   };
   return {
-    see: {
-      publish: (line) => publishes.apply(line),
-      published: (line) => publishes.apply(line),
-      notified: (line) => publishes.apply(line),
-      explained: (line) => publishes.apply(line),
-    },
     end() {
       for (const { p, d, t } of publishes.strange) {
-        report(t, `device ${d} was notified of ${p} at ${seconds(t)}, which does not address it`);
+        const text = `device ${d} was notified of ${p} at ${seconds(t)}, which does not address it`;
+        report.broken({ t, text });
       }
       for (const publish of publishes.all.values()) {
         const { sent, acceptedAt, isRefused, notified, explained, repeated } = publish;
         const { p } = sent;
         for (const device of Object.keys(sent.devices)) {
+          const broken = (t: number, how: string) =>
+            report.broken({ t, text: `device ${device} ${how}` });
           const all = notified.get(device) ?? [];
           const [first] = all;
           if (isRefused && first !== undefined) {
-            report(first.t, `device ${device} was notified of ${p}, which was refused`);
+            broken(first.t, `was notified of ${p}, which was refused`);
             continue;
           }
-          if (acceptedAt + recording.header.T <= recording.t) {
-            findings.checked('pushes');
+          if (acceptedAt + header.T <= recording.t) {
+            report.checked();
+            const answered = `answered with 200 at ${seconds(acceptedAt)}`;
             if (first === undefined && !explained.has(device)) {
-              const text = `device ${device} was never notified of ${p}, answered with 200 at ${seconds(acceptedAt)}, and there is no reason`;
-              report(acceptedAt, text);
+              broken(acceptedAt, `was never notified of ${p}, ${answered}, and there is no reason`);
             }
           }
           const [once, ...others] = all.filter(({ result }) => result === 'accepted');
-          if (once === undefined && explained.get(device) === 'accepted') {
-            report(
-              acceptedAt,
-              `device ${device} counts as notified of ${p}, and no gateway got it`,
-            );
+          if (once === undefined) {
+            if (explained.get(device) !== 'accepted') continue;
+            broken(acceptedAt, `counts as notified of ${p}, and no gateway got it`);
+            continue;
           }
-          const twice = others.find(
-            (again) => !mayRepeat(once ?? again, again, repeated.has(again)),
-          );
-          if (once === undefined || twice === undefined) continue;
-          const times = `${seconds(once.t)} and ${seconds(twice.t)}`;
-          report(twice.t, `device ${device} was notified of ${p} twice: ${times}`);
+          const twice = others.find((again) => !mayRepeat(once, again, repeated.has(again)));
+          if (twice === undefined) continue;
+          broken(twice.t, `was notified of ${p} twice: ${seconds(once.t)} and ${seconds(twice.t)}`);
         }
       }
     },
   };
-}
+};

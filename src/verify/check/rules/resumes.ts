@@ -1,56 +1,59 @@
-import type { Item, View } from '../model.ts';
-import { type Evidence, type Rule, seconds } from '../rule.ts';
+import { Ints, NONE } from '../lists.ts';
+import { type MakeRule, seconds } from '../rule.ts';
+import { Texts } from '../texts.ts';
 
 /** The ids by which clients resume are right. Whether they then have everything is checked with what `arrives`. */
-export function resumes({ recording, findings }: Evidence): Rule {
-  /** The number of the last event of a subscription that has an id. */
-  const numbers = new Map<View, number>();
-  const ids = new Map<string, Item>();
-  const report = ({ sending, channel }: Item, t: number, text: string) => {
-    findings.broken('resumes', { channel: channel.name, events: [sending.name], t, text });
+export const resumes: MakeRule = (recording, report) => {
+  const { events } = recording;
+  const ids = new Texts();
+  /** By event its id, and by id the event that has it. */
+  const idOf = new Ints();
+  const eventOf = new Ints();
+  const broken = (event: number, t: number, text: string) => {
+    const channel = recording.channelOf(event).name;
+    report.broken({ channel, events: [events.nameOf(event)], t, text });
   };
   /** Compares an id with those that the event has elsewhere, and with those of other events. */
-  const compare = (item: Item, id: string, t: number) => {
-    const { sending, channel } = item;
-    const event = `event ${sending.name} in ${channel.name}`;
-    if (item.id === undefined) {
-      const key = `${channel.name}\n${id}`;
-      const other = ids.get(key) ?? item;
-      ids.set(key, item);
-      if (other !== item) report(item, t, `${event} has the id ${id} of ${other.sending.name}`);
-    } else if (item.id !== id) {
-      report(item, t, `${event} has two ids: ${item.id}, and ${id} at ${seconds(t)}`);
+  const compare = (event: number, given: string, t: number) => {
+    const { name, index } = recording.channelOf(event);
+    const prefix = `${index} `;
+    const id = ids.add(prefix + given);
+    const before = idOf.get(event);
+    const said = () => `event ${events.nameOf(event)} in ${name}`;
+    if (before === NONE) {
+      idOf.set(event, id);
+      const other = eventOf.get(id);
+      eventOf.set(id, event);
+      if (other === NONE || other === event) return;
+      broken(event, t, `${said()} has the id ${given} of ${events.nameOf(other)}`);
+    } else if (before !== id) {
+      const first = ids.text(before).slice(prefix.length);
+      broken(event, t, `${said()} has two ids: ${first}, and ${given} at ${seconds(t)}`);
     }
   };
   return {
     see: {
-      subscribed(line) {
-        const after = recording.viewOf(line)?.after ?? '';
-        if (line.resume !== undefined && after !== '') findings.checked('resumes');
+      subscribed({ resume }, view) {
+        if (resume !== undefined && view !== undefined && view.after !== '') report.checked();
       },
       answer({ e, ids: given = {}, t }) {
         for (const [channel, id] of Object.entries(given)) {
-          const item = recording.itemOf(e, channel);
-          if (item !== undefined) compare(item, id, t);
+          const event = recording.eventOf(e, channel);
+          if (event !== NONE) compare(event, id, t);
         }
       },
-      event(line) {
-        const { id, t, c, ch } = line;
-        const { view, item } = recording.deliveryOf(line);
-        if (id === undefined || item === undefined) return;
-        compare(item, id, t);
-        const number = numberOf(id);
+      event({ id, t, c, ch }, view, event) {
+        if (id === undefined || event === NONE) return;
+        compare(event, id, t);
+        const number = /^\d+-/.test(id) ? Number.parseInt(id, 10) : Number.NaN;
         if (view === undefined || Number.isNaN(number)) return;
-        const before = numbers.get(view) ?? -1;
-        numbers.set(view, number);
-        if (number > before || recording.faults.any(['redis-lost'], view.confirmedAt, t)) return;
+        const before = view.number;
+        view.number = number;
+        if (number > before) return;
+        if (recording.faults.any(['redis-lost'], recording.at(view.confirmed), t)) return;
         const text = `client ${c} received the id ${id} in ${ch} at ${seconds(t)}, after the number ${before}: numbers must grow`;
-        report(item, t, text);
+        broken(event, t, text);
       },
     },
   };
-}
-
-function numberOf(id: string): number {
-  return /^\d+-/.test(id) ? Number.parseInt(id, 10) : Number.NaN;
-}
+};

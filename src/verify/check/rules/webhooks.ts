@@ -1,7 +1,7 @@
 import type { LineOf } from '../../history/line.ts';
 import type { Channel, Stay } from '../model.ts';
 import { REPORTED_MS, type Recording } from '../recording.ts';
-import { type Evidence, type Rule, seconds } from '../rule.ts';
+import { type MakeRule, seconds } from '../rule.ts';
 
 type Webhook = LineOf<'webhook'>;
 
@@ -33,7 +33,7 @@ function withoutUnnoticed(stays: readonly Stay[], { faults, header }: Recording)
 }
 
 /** Each stay longer than 3 s is reported, each once, and in the end what was reported last is true. */
-export function webhooks({ recording, findings }: Evidence): Rule {
+export const webhooks: MakeRule = (recording, report) => {
   /** Without those that were sent again. By pair and channel, then by user. */
   const events = new Map<string, Map<string, Webhook[]>>();
   const requests = new Set<string>();
@@ -52,9 +52,9 @@ export function webhooks({ recording, findings }: Evidence): Rule {
   };
 
   /** `from` and `to`: when what is missing may have been lost. */
-  const report = (channel: string, t: number, text: string, [from, to] = [t, t]) => {
+  const broken = (channel: string, t: number, text: string, [from, to] = [t, t]) => {
     const excuse = recording.faults.excuse('webhooks', from, to);
-    findings.broken('webhooks', { channel, t, text }, excuse);
+    report.broken({ channel, t, text }, excuse);
   };
 
   const checkOrder = (
@@ -65,7 +65,7 @@ export function webhooks({ recording, findings }: Evidence): Rule {
   ) => {
     let before: Webhook | undefined;
     for (const event of ordered) {
-      findings.checked('webhooks');
+      report.checked();
       const { name, t } = event;
       if (name === (before?.name ?? end)) {
         const times =
@@ -75,7 +75,7 @@ export function webhooks({ recording, findings }: Evidence): Rule {
         // The first may have come long after it was made, such as from a server that was killed in between.
         const from = before === undefined ? t : Math.min(before.t, before.time + clockMs);
         const text = `${name} of ${about} came ${times}`;
-        report(channel, t, text, [from, t]);
+        broken(channel, t, text, [from, t]);
       }
       before = event;
     }
@@ -88,7 +88,7 @@ export function webhooks({ recording, findings }: Evidence): Rule {
     user: string,
     ordered: readonly Webhook[],
   ) => {
-    findings.checked('webhooks');
+    report.checked();
     const about = user === '' ? name : `${user} in ${name}`;
     const stays = all.get(user) ?? [];
     const last = stays.at(-1);
@@ -97,7 +97,7 @@ export function webhooks({ recording, findings }: Evidence): Rule {
       const changedAt = (isThere ? last?.from : last?.until) ?? 0;
       const said = ordered.at(-1)?.name ?? 'nothing';
       const text = `${said} of ${about} is the last webhook, but since ${seconds(changedAt)} it is ${isThere ? 'there' : 'gone'}`;
-      return report(name, calmAt, text, [changedAt, changedAt]);
+      return broken(name, calmAt, text, [changedAt, changedAt]);
     }
     const long = withoutUnnoticed(stays, recording).filter(
       ({ from, until }) => until - from > REPORTED_MS,
@@ -105,7 +105,7 @@ export function webhooks({ recording, findings }: Evidence): Rule {
     const reported = ordered.filter((event) => event.name === begin).length;
     if (reported >= long.length) return;
     const text = `${begin} of ${about} came ${reported} times, for ${long.length} stays of more than 3 s`;
-    report(name, calmAt, text, [stays[0]?.from ?? 0, calmAt]);
+    broken(name, calmAt, text, [stays[0]?.from ?? 0, calmAt]);
   };
 
   const checkChannel = (pair: Pair, channel: Channel) => {
@@ -149,11 +149,11 @@ export function webhooks({ recording, findings }: Evidence): Rule {
       const isTried = (pair: Pair) => [...events.keys()].some((key) => key.startsWith(pair.begin));
       const tried = pairs.filter(isTried);
       if (tried.length === 0 && recording.header.webhooks && calmAt >= 0) {
-        report('', calmAt, 'no webhook of these channels came');
+        broken('', calmAt, 'no webhook of these channels came');
       }
       for (const pair of tried) {
-        for (const channel of recording.channels.values()) checkChannel(pair, channel);
+        for (const channel of recording.channels) checkChannel(pair, channel);
       }
     },
   };
-}
+};
