@@ -18,6 +18,8 @@ interface Machine {
   readonly ttlSeconds?: number;
   readonly hosts?: string;
   readonly resolvConf?: string;
+  /** How long one of three tries waits for an answer. */
+  readonly tryMs?: number;
 }
 
 /** The settings of a machine with one name server. */
@@ -26,6 +28,7 @@ async function machine({
   ttlSeconds = 60,
   hosts = '',
   resolvConf = '',
+  tryMs = 1_500,
 }: Machine) {
   const server = stops.use(await startNameServer({ answer, ttlSeconds }));
   const directory = mkdtempSync(join(tmpdir(), 'fanfare-names-'));
@@ -37,7 +40,7 @@ async function machine({
   const lookup = createSystemLookup({
     names: new SystemNames({ hostsFile, resolvConfFile, now: Date.now }),
     openClient() {
-      const client = new Resolver({ timeout: 1_500, tries: 3 });
+      const client = new Resolver({ timeout: tryMs, tries: 3 });
       client.setServers([server.address]);
       return client;
     },
@@ -62,14 +65,13 @@ describe('a name known to name servers', () => {
     expect((await find('six.example')).addresses).toEqual(['::2']);
   });
 
-  it('is found quickly although queries for one family are dropped', async () => {
+  it('is found without waiting for a family whose queries are dropped', async () => {
     const { find } = await machine({
       answer: (_, family) => (family === 4 ? ['192.0.2.1'] : 'silent'),
+      // Longer than this test may run.
+      tryMs: 600_000,
     });
-    const startMs = performance.now();
     expect((await find('four.example')).addresses).toEqual(['192.0.2.1']);
-    // The last try would time out after 4.5 s at the earliest.
-    expect(performance.now() - startMs).toBeLessThan(4_000);
   });
 
   it('has a bounded number of addresses', async () => {
