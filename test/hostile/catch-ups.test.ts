@@ -18,6 +18,8 @@ const DATA = 'x'.repeat(4000);
 const HISTORY_BYTES = EVENTS * (DATA.length + 100);
 /** How often the attacker subscribes. Each time, it could get a whole history. */
 const TIMES = 60;
+/** For how long a server remembers at least that a connection has resumed after an event. */
+const REMEMBERED_SECONDS = 9;
 const MEMBERS = 60;
 const USER_INFO = 'x'.repeat(900);
 
@@ -108,7 +110,7 @@ for (const [name, engine] of Object.entries(engines)) {
       const seconds = (performance.now() - began) / 1000;
       // What it may be sent at its rate, and what the answer that reached the limit took.
       const most = FRAME_BYTES * (BURST + PER_SECOND * (seconds + 1)) + HISTORY_BYTES;
-      return { bytes, most };
+      return { bytes, most, seconds };
     }
 
     const otherEvents = {
@@ -142,12 +144,14 @@ for (const [name, engine] of Object.entries(engines)) {
     });
 
     it('a channel after the same event: it gets the history once', async () => {
-      const { bytes } = await attack('ws', {
+      const { bytes, seconds } = await attack('ws', {
         channel: 'kept-one',
         more: () => ({ resume_after_id: ids[0] }),
       });
       expect(bytes).toBeGreaterThan(HISTORY_BYTES / 2);
-      expect(bytes).toBeLessThan(HISTORY_BYTES + TIMES * 300);
+      // On a slow machine, the server may have forgotten the first time before the last one.
+      const times = 1 + Math.floor(seconds / REMEMBERED_SECONDS);
+      expect(bytes).toBeLessThan(times * HISTORY_BYTES + TIMES * 300);
     });
 
     it('has served others meanwhile, and has said why clients wait', async () => {
