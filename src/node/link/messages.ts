@@ -222,7 +222,8 @@ export type ToRealtimeThread =
   | { readonly type: 'retire' }
   | { readonly type: 'dismiss' }
   | { readonly type: 'stop-listening' }
-  | { readonly type: 'close'; readonly departuresMs: number };
+  | { readonly type: 'depart'; readonly maxMs: number }
+  | { readonly type: 'close' };
 
 /** From a realtime thread to the main thread. */
 export type FromRealtimeThread =

@@ -208,15 +208,19 @@ export class RealtimeLoop {
     this.shutdown.dismiss();
   }
 
-  /** Hands its state to the background loop, and stops. `departuresMs`: how long clients may take to leave their channels. */
-  async close(departuresMs: number): Promise<void> {
+  /** Hands the histories to the background loop, and waits until its clients have left their channels, but no longer than `maxMs`. */
+  async depart(maxMs: number): Promise<void> {
+    // First, because a stop may be cut short.
+    const saved = this.core.engine.saveHistories();
+    if (saved !== undefined) this.base.toBackground({ type: 'histories', saved });
+    await withTimeout(maxMs, this.transports.clients.departures.done());
+  }
+
+  /** Hands the rest of its state to the background loop, and stops. Called when the clients of all loops have left. */
+  async close(): Promise<void> {
     const { taps, usageReports, relays } = this;
     const { links, toBackground } = this.base;
     const { engine } = this.core;
-    // First, because a stop may be cut short.
-    const saved = engine.saveHistories();
-    if (saved !== undefined) toBackground({ type: 'histories', saved });
-    await withTimeout(departuresMs, this.transports.clients.departures.done());
     // Last, so that no webhook events and no usage are lost.
     taps.stop();
     usageReports.stop();

@@ -32,7 +32,7 @@ const DISMISS_MS = 500;
 
 type StopCommand = Extract<
   ToRealtimeThread,
-  { readonly type: 'drain' | 'retire' | 'stop-listening' | 'close' | 'dismiss' }
+  { readonly type: 'drain' | 'retire' | 'stop-listening' | 'depart' | 'close' | 'dismiss' }
 >;
 
 export interface RealtimeLoopsOptions extends RealtimeOptions {
@@ -150,9 +150,10 @@ export class RealtimeLoops {
       const stopListening = () => first.stopListening();
       await this.all({ type: 'stop-listening' }, stopListening, stopTime.left(COMMAND_MS));
     }
-    const departuresMs = this.isAlone ? stopTime.left(COMMAND_MS) / 2 : DEPARTURES_MS;
-    const close = () => first.close(departuresMs);
-    await this.all({ type: 'close', departuresMs }, close, stopTime.left(COMMAND_MS));
+    const maxMs = this.isAlone ? stopTime.left(COMMAND_MS) / 2 : DEPARTURES_MS;
+    await this.all({ type: 'depart', maxMs }, () => first.depart(maxMs), stopTime.left(COMMAND_MS));
+    // When all have left: a loop that has closed reports nobody who leaves a channel whose home it is.
+    await this.all({ type: 'close' }, () => first.close(), stopTime.left(COMMAND_MS));
   }
 
   /** Called last, when everything else has stopped. The process must end then. */

@@ -74,8 +74,11 @@ async function run(message: ToRealtimeThread): Promise<void> {
     case 'stop-listening':
       await loop.stopListening();
       return;
+    case 'depart':
+      await loop.depart(message.maxMs);
+      return;
     case 'close':
-      await loop.close(message.departuresMs);
+      await loop.close();
       await open.flushed();
       return;
     default:

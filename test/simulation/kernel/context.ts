@@ -5,6 +5,8 @@ export class Context {
   clockAheadMs = 0;
   /** The share of a core that it seems to use. */
   busyShare = 0;
+  /** How long each of its events takes. Milliseconds. */
+  eventMs = 0;
   /** Nothing of it happens before this moment. Milliseconds of the kernel. */
   pausedUntilMs = 0;
   /** Nothing of it happens any more. */

@@ -82,6 +82,9 @@ export class Kernel {
       this.context = context;
       next.run();
       drainMicrotasks();
+      if (context.eventMs > 0) {
+        context.pausedUntilMs = Math.max(context.pausedUntilMs, this.now + context.eventMs);
+      }
       this.context = this.world;
     }
     this.now = Math.max(this.now, endMs);

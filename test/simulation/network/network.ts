@@ -92,7 +92,7 @@ export class Network {
       const side = server.accept(link);
       const open = () => {
         // Its server may have died on the way.
-        if (link.up.isCut) refused();
+        if (link.up.isCut || link.client.isOver) refused();
         else opened(link, side);
       };
       kernel.after(back, open, context);

@@ -64,8 +64,10 @@ export class ModelledThread {
           return loop?.dismiss();
         case 'stop-listening':
           return await loop?.stopListening();
+        case 'depart':
+          return await loop?.depart(message.maxMs);
         case 'close':
-          return await loop?.close(message.departuresMs);
+          return await loop?.close();
         default:
           message satisfies never;
       }

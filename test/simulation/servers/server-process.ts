@@ -28,6 +28,8 @@ export interface ServerProcessOptions {
   readonly onError: (text: string) => void;
   /** The share of a core that the loops seem to use. */
   readonly busyShare: number;
+  /** How long an event of a loop takes. Milliseconds. */
+  readonly eventMs: number;
   /** What its wall clock is ahead. Milliseconds. */
   readonly clockAheadMs: number;
 }
@@ -63,6 +65,7 @@ export class ServerProcess implements ThreadHost {
   addThread(name: string): Context {
     const context = new Context(`${this.options.name} ${name}`);
     context.busyShare = this.options.busyShare;
+    context.eventMs = this.options.eventMs;
     context.clockAheadMs = this.options.clockAheadMs;
     context.pausedUntilMs = this.main?.pausedUntilMs ?? 0;
     this.contexts.add(context);

@@ -30,6 +30,8 @@ export interface Conditions {
   readonly loopStallChance: number;
   /** How much of a core the loops seem to use. */
   readonly busyShare: number;
+  /** How long an event of a loop takes. Milliseconds. */
+  readonly eventMs: number;
   /** Events that a channel with a history keeps. */
   readonly keptEvents: number;
 }
@@ -57,6 +59,7 @@ export function drawConditions(random: Random): Conditions {
     loopSpreadMs: random.pick([0.1, 1, 20]),
     loopStallChance: faulty(0, 0, 0.02),
     busyShare: random.pick([0, 0.3, 0.7, 0.95]),
+    eventMs: random.pick([0, 0, 0.05, 0.5]),
     keptEvents: random.pick([5, 20, 100]),
   };
 }

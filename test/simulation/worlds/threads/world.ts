@@ -55,6 +55,7 @@ class OneServer implements Servers {
       webhooks: scene.webhooks,
       onError: (text) => scene.broken('error', text),
       busyShare: conditions.busyShare,
+      eventMs: conditions.eventMs,
       clockAheadMs: this.clockAheadMs,
     });
     server.start(() => {
