@@ -6,6 +6,7 @@ import packageJson from '../package.json';
 import { pages } from '../scripts/pages.ts';
 import { printSdkResults, readSdkResults } from '../scripts/tested-with-page.ts';
 import { ruleNames } from '../src/verify/check/verdict.ts';
+import type { FaultKind } from '../src/verify/history/line.ts';
 import { readEvidence } from '../testing/evidence/rows.ts';
 
 const ROOT = join(import.meta.dir, '..');
@@ -46,6 +47,28 @@ describe('the documentation', () => {
     const promises = /## The promises\n([^#]*)/.exec(text)?.[1] ?? '';
     const names = Array.from(promises.matchAll(/^\| `(\w+)` \|/gm), ([, name]) => name);
     expect(names).toEqual([...ruleNames]);
+  });
+
+  it('says in guarantees what each fault costs that a recording can have', async () => {
+    const text = await Bun.file(join(ROOT, 'docs/use/guarantees.md')).text();
+    const table = /## What a fault costs\n([^#]*)/.exec(text)?.[1] ?? '';
+    const rows = Array.from(table.matchAll(/^\| ([^|]+) \|/gm), ([, fault]) => fault ?? '');
+    const words: Readonly<Record<Exclude<FaultKind, 'gateway'>, RegExp>> = {
+      kill: /server is killed/,
+      stop: /server is stopped/,
+      pause: /is paused/,
+      'cut-off': /cannot reach Redis/,
+      'redis-away': /^Redis is silent/,
+      'redis-lost': /^Redis restarts, or a replica/,
+      'store-away': /^PostgreSQL or the disk is away/,
+      power: /loses its power/,
+      clock: /^a clock is set/,
+    };
+    // These are noted in no recording: they are what the clients themselves do, or hold for all faults.
+    const others = [/link of a client/, /reads too slowly/, /thread dies/, /two releases/];
+    for (const fault of [...Object.values(words), ...others]) {
+      expect(rows).toContainEqual(expect.stringMatching(fault));
+    }
   });
 
   it('knows of every run in evidence what repeats it, and on which commit of this branch it ran', () => {
