@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withoutGap } from './bss-gap.ts';
 import { bundleOptions, dashboardInside, SRC, WORKERS, workersAt } from './bundle.ts';
 
 export const TARGETS = ['linux-x64', 'linux-arm64', 'linux-x64-musl', 'darwin-arm64'] as const;
@@ -33,5 +34,7 @@ export async function buildBinary(target: Target, folder: string): Promise<strin
   });
   // The source maps are inside the binary.
   for (const file of readdirSync(folder)) if (file.endsWith('.map')) rmSync(join(folder, file));
-  return join(folder, name);
+  const path = join(folder, name);
+  if (target.startsWith('linux-')) writeFileSync(path, withoutGap(readFileSync(path)));
+  return path;
 }
