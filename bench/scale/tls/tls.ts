@@ -160,8 +160,8 @@ function print({ plain, encrypted }: TlsFigures): string {
 }
 
 function evidenceOf({ connections, load, plain, encrypted }: TlsFigures): EvidenceResult {
-  const pair = (figure: (run: Run) => number, print: (number: number) => string) =>
-    `${print(median(encrypted.map(figure)))}, ${print(median(plain.map(figure)))} without`;
+  const pair = (figure: (run: Run) => number, unit = '') =>
+    `${whole(median(encrypted.map(figure)))}${unit} (${whole(median(plain.map(figure)))}${unit} without)`;
   return {
     section: 'scale',
     name: 'tls: connections with TLS beside connections without',
@@ -169,9 +169,9 @@ function evidenceOf({ connections, load, plain, encrypted }: TlsFigures): Eviden
     result: 'measured',
     figures: {
       connections,
-      'server memory each': `${pair(({ serverBytes }) => serverBytes, whole)} B`,
-      'new connections per second': pair(({ perSecond }) => perSecond, whole),
-      'processor time of a new one': `${pair(({ usEach }) => usEach, whole)} µs`,
+      'server memory each': pair(({ serverBytes }) => serverBytes, ' B'),
+      'new connections per second': pair(({ perSecond }) => perSecond),
+      'processor time of a new one': pair(({ usEach }) => usEach, ' µs'),
       'load average before': load.toFixed(1),
     },
   };
