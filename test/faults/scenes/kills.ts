@@ -29,7 +29,7 @@ function killing({ kills: times }: Amounts) {
 export function killScenes(amounts: Amounts): readonly Scene[] {
   const act = killing(amounts);
   return [
-    scene({ name: 'kills: one server', start: (port) => oneServer(port, 1), act }),
+    scene({ name: 'kills: one server with one thread', start: (port) => oneServer(port, 1), act }),
     scene({
       name: 'kills: two servers over Redis',
       needs: ['redis-server'],
