@@ -9,6 +9,8 @@ import { OwnDisk, whyNoDisk } from './machine/own-disk.ts';
 export const STORES = ['SQLite', 'PostgreSQL'] as const;
 export type StoreKind = (typeof STORES)[number];
 
+const TRIES = 5;
+
 /** A server that has all its files on a disk of the test, its store as well. */
 export interface OnOwnDisk extends Installation {
   readonly disk: OwnDisk;
@@ -58,14 +60,24 @@ export async function onOwnDisk(store: StoreKind, webhooksPort: number): Promise
       await installation.kill(0);
     },
     async restorePower() {
-      await disk.remount();
+      disk.remount();
       postgres?.start();
-      await installation.start(0);
+      await startUntilItRuns(installation);
     },
     restoreDatabase() {
       if (postgres?.isRunning === false) postgres.start();
     },
   };
+}
+
+/** Starts it again if it ends at once, as a service manager does: it waits for a database for some seconds only. */
+async function startUntilItRuns(installation: Installation, tries = TRIES): Promise<void> {
+  try {
+    await installation.start(0);
+  } catch (error) {
+    if (tries === 1 || !String(error).includes('The store cannot be used')) throw error;
+    await startUntilItRuns(installation, tries - 1);
+  }
 }
 
 /** Why this machine cannot run a server with its store on a disk of the test; `undefined` if it can. */

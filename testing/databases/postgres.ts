@@ -3,7 +3,6 @@ import {
   appendFileSync,
   chmodSync,
   chownSync,
-  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -32,6 +31,8 @@ const FAST: readonly string[] = [
   'wal_level=minimal',
   'max_wal_senders=0',
 ];
+
+const LOOK_MS = 10;
 
 /** The end of its log that is shown if it does not start. */
 const LOG_CHARACTERS = 2000;
@@ -171,17 +172,15 @@ export async function durablePostgres(folder: string): Promise<DurableCluster> {
   const kill = () => {
     // It would start others in the place of those that are killed.
     process.kill(pid, 'SIGSTOP');
-    for (const one of [...childrenOf(pid), pid]) process.kill(one, 'SIGKILL');
-  };
-  // One that has ended has no command any more, also while nobody has asked for its end.
-  const isRunning = () => {
-    const file = `/proc/${pid}/cmdline`;
-    return existsSync(file) && readFileSync(file, 'utf8') !== '';
+    const all = [...childrenOf(pid), pid];
+    for (const one of all) process.kill(one, 'SIGKILL');
+    // Until then they keep the port.
+    while (all.some(hasCommand)) Bun.sleepSync(LOOK_MS);
   };
   return {
     url: urlOf(port, 'postgres'),
     get isRunning() {
-      return isRunning();
+      return hasCommand(pid);
     },
     kill,
     start() {
@@ -190,9 +189,18 @@ export async function durablePostgres(folder: string): Promise<DurableCluster> {
       pid = start();
     },
     async [Symbol.asyncDispose]() {
-      if (isRunning()) kill();
+      if (hasCommand(pid)) kill();
     },
   };
+}
+
+/** Whether a process runs: one that has ended has no command any more, also while nobody has asked for its end. */
+function hasCommand(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
+  } catch {
+    return false;
+  }
 }
 
 function childrenOf(pid: number): readonly number[] {

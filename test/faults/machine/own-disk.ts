@@ -19,16 +19,13 @@ import { run } from './run.ts';
 
 /** Enough for PostgreSQL, whose log of writes takes 80 MB. Takes no more of the real disk than is written. */
 const MEGABYTES = 400;
-/** What is left of the programs that use a disk may take this long to end. Milliseconds. */
-const BUSY_MAX_MS = 30_000;
-const LOOK_MS = 20;
 
 /** Source: `ext4.h` of Linux. The second one means: without writing what the journal still holds. */
 const SHUTDOWN = 0x8004587d;
 const WITHOUT_LOG_FLUSH = 2;
 
 /** The programs that a disk needs. */
-export const DISK_PROGRAMS = ['mkfs.ext4', 'mount', 'umount', 'sync'] as const;
+export const DISK_PROGRAMS = ['mkfs.ext4', 'mount', 'umount', 'sync', 'cp'] as const;
 
 /** Begins the name of the folder of a disk, before the process that made it. */
 const NAME = 'fanfare-disk-';
@@ -41,7 +38,8 @@ export class OwnDisk implements Disposable {
   /** Where it is mounted. */
   readonly folder: string;
   private readonly parent: string;
-  private readonly image: string;
+  private image: string;
+  private copies = 0;
 
   private constructor(megabytes: number) {
     this.parent = mkdtempSync(join(tmpdir(), `${NAME}${process.pid}-`));
@@ -90,18 +88,15 @@ export class OwnDisk implements Disposable {
     }
   }
 
-  /** Mounts it again, once everything that uses it has ended. The file system repairs itself. */
-  async remount(): Promise<void> {
-    const startedAtMs = performance.now();
-    for (;;) {
-      try {
-        run('umount', this.folder);
-        break;
-      } catch (error) {
-        if (performance.now() - startedAtMs > BUSY_MAX_MS) throw error;
-        await Bun.sleep(LOOK_MS);
-      }
-    }
+  /** Mounts what is on the disk, as after a power failure. The file system repairs itself. */
+  remount(): void {
+    // Another program may have copied the mounts of this machine into a namespace of its own, and then keeps the file system
+    // that was shut down. So a copy of the disk is mounted, which has what had been written to it.
+    const copy = `${this.image}-${++this.copies}`;
+    run('cp', '--sparse=always', this.image, copy);
+    run('umount', '--lazy', this.folder);
+    rmSync(this.image);
+    this.image = copy;
     this.mount();
   }
 
