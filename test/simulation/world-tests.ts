@@ -69,7 +69,12 @@ export function worldTests(name: string, { usual, long, sabotages }: WorldTests)
       async (sabotage, rule) => {
         const isFound = (lines: readonly SeedLine[]) =>
           lines.some(({ broken }) => broken.some((one) => one.rule === rule));
-        const order = { world: name, first: 1, count: SABOTAGED_SEEDS, sabotage };
+        const order: SeedsOrder = {
+          world: name,
+          first: 1,
+          count: SABOTAGED_SEEDS,
+          sabotages: [sabotage],
+        };
         expect(isFound(await play(order, isFound))).toBe(true);
       },
       TIMEOUT_MS,
