@@ -118,7 +118,9 @@ export class Network {
       this.unlisten(server);
     }
     for (const link of [...this.links]) {
-      if (contexts.has(link.server.context)) link.die(link.server, this.kernel.random.chance(0.5));
+      for (const end of [link.server, link.client]) {
+        if (contexts.has(end.context)) link.die(end, this.kernel.random.chance(0.5));
+      }
     }
     for (const context of contexts) context.isDead = true;
   }

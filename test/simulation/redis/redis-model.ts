@@ -30,6 +30,8 @@ export interface RedisModelOptions {
   /** Chooses what Redis chooses at random. */
   readonly random: Random;
   readonly password?: string;
+  /** Gets each command of a connection with its reply. */
+  readonly trace?: ((words: readonly string[], reply: Reply | undefined) => void) | undefined;
 }
 
 /** The other end of a connection. */
@@ -49,7 +51,6 @@ export class RedisModel {
   private readonly connections = new Set<RedisConnection>();
   private scripts: Interpreter;
   private runId = '';
-  private isFrozen = false;
   /** The database of the connection that runs a script. */
   private keys: Keyspace;
 
@@ -66,20 +67,6 @@ export class RedisModel {
     return connection;
   }
 
-  /** Answers nobody from now on. What arrives waits for `thaw`. */
-  freeze(): void {
-    this.isFrozen = true;
-  }
-
-  thaw(): void {
-    this.isFrozen = false;
-    for (const connection of [...this.connections]) connection.receive(Buffer.alloc(0));
-  }
-
-  get isSilent(): boolean {
-    return this.isFrozen;
-  }
-
   /** Loses all data, as `FLUSHALL` does. */
   empty(): void {
     for (const keys of this.databases) keys.clear();
@@ -93,7 +80,6 @@ export class RedisModel {
   /** Ends all connections, and begins anew as another process without data. */
   restart(): void {
     for (const connection of [...this.connections]) connection.end();
-    this.isFrozen = false;
     this.scripts = this.begin();
   }
 
@@ -115,12 +101,15 @@ export class RedisModel {
 
   /** Runs a command of a connection. */
   run(connection: RedisConnection, words: readonly string[]): Reply | undefined {
+    let reply: Reply | undefined;
     try {
-      return this.answer(connection, words);
+      reply = this.answer(connection, words);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      return error;
+      reply = error;
     }
+    this.options.trace?.(words, reply);
+    return reply;
   }
 
   /** Sends what was written. The order of the connections is that of their beginnings. */
@@ -232,8 +221,6 @@ export class RedisModel {
     switch (name.toUpperCase()) {
       case 'LOAD':
         return this.load(words[0] ?? '');
-      case 'EXISTS':
-        return words.map((sha1) => (this.scripts.has(sha1.toLowerCase()) ? 1 : 0));
       case 'FLUSH':
         this.forgetScripts();
         return OK;
@@ -273,7 +260,6 @@ export class RedisConnection {
   private readonly model: RedisModel;
   private readonly peer: RedisPeer;
   private readonly reader = new RequestReader();
-  private unread: Buffer[] = [];
   private unsent = '';
   private isEnded = false;
   private losesReply = false;
@@ -287,11 +273,8 @@ export class RedisConnection {
 
   /** Bytes of the peer have arrived. */
   receive(bytes: Buffer): void {
-    this.unread.push(bytes);
-    if (this.isEnded || this.model.isSilent) return;
-    const unread = this.unread;
-    this.unread = [];
-    for (const words of this.reader.read(Buffer.concat(unread))) {
+    if (this.isEnded) return;
+    for (const words of this.reader.read(bytes)) {
       const reply = this.model.run(this, words);
       if (this.isEnded) return;
       if (reply !== undefined && this.losesReply) {

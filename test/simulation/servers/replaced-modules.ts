@@ -4,8 +4,14 @@ import { replaceGlobals } from '../kernel/globals.ts';
 import { ModelledChannel } from '../network/message-ports.ts';
 import { modelledServe } from '../network/serve.ts';
 
-/** The modules of the server that start a thread or ask the kernel of this machine, and what stands in for each. */
-const replaced: readonly { readonly module: RegExp; readonly text: string }[] = [
+/** A module of the server, and what stands in for it. */
+export interface ReplacedModule {
+  readonly module: RegExp;
+  readonly text: string;
+}
+
+/** The modules of the server that start a thread or ask the kernel of this machine. */
+const replaced: readonly ReplacedModule[] = [
   {
     module: /\/src\/node\/realtime\/realtime-thread\.ts$/,
     text: `export { ModelledThread as RealtimeThread } from ${JSON.stringify(join(import.meta.dir, 'modelled-thread.ts'))};`,
@@ -22,15 +28,15 @@ const replaced: readonly { readonly module: RegExp; readonly text: string }[] = 
   },
 ];
 
-/** Replaces what a server has of the runtime. Called before any of it is imported. */
-export function replaceRuntime(): void {
+/** Replaces what a server has of the runtime, and more modules. Called before any of it is imported. */
+export function replaceRuntime(more: readonly ReplacedModule[] = []): void {
   replaceGlobals();
   Object.assign(globalThis, { MessageChannel: ModelledChannel });
   Object.assign(Bun, { serve: modelledServe });
   plugin({
     name: 'simulation',
     setup(build) {
-      for (const { module, text } of replaced) {
+      for (const { module, text } of [...replaced, ...more]) {
         build.onLoad({ filter: module }, () => ({ contents: text, loader: 'ts' }));
       }
     },

@@ -45,7 +45,8 @@ export class ServerProcess implements ThreadHost {
   hasExited = false;
   private readonly options: ServerProcessOptions;
   private readonly main: Context;
-  private readonly contexts = new Set<Context>();
+  /** Its threads. */
+  readonly contexts = new Set<Context>();
   private readonly background: ModelledBackground;
   private realtime: RealtimeLoops | undefined;
   private toBackground: ModelledPort | undefined;
@@ -73,11 +74,17 @@ export class ServerProcess implements ThreadHost {
     return context;
   }
 
-  /** Starts it. Calls back when it listens. */
-  start(onListening: () => void): void {
+  /** Starts it. Calls back when it listens, or when it has given up. */
+  start(onListening: () => void, onFailed: () => void = failed): void {
+    const { kernel } = this.options.network;
     const begin = async () => {
-      const port = await this.open();
-      this.port = port;
+      try {
+        this.port = await this.open();
+      } catch (error) {
+        kernel.trace?.(`does not start: ${error}`);
+        kernel.after(0, onFailed, kernel.world);
+        return;
+      }
       onListening();
     };
     this.options.network.kernel.after(0, () => void begin(), this.main);
@@ -194,6 +201,10 @@ export class ServerProcess implements ThreadHost {
       };
     return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
   }
+}
+
+function failed(): never {
+  throw new Error('A server that needs no other does not start');
 }
 
 function sharedCopyOf(bytes: Uint8Array): SharedArrayBuffer {

@@ -1,4 +1,5 @@
 import { replaceGlobals } from '../kernel/globals.ts';
+import { redisModules } from '../redis/replaced-modules.ts';
 import { replaceRuntime } from '../servers/replaced-modules.ts';
 import type { World } from './world.ts';
 
@@ -7,6 +8,10 @@ import type { World } from './world.ts';
  * the server.
  */
 export const worlds: Readonly<Record<string, () => Promise<World>>> = {
+  async cluster() {
+    replaceRuntime(redisModules);
+    return (await import('./cluster/world.ts')).cluster;
+  },
   async threads() {
     replaceRuntime();
     return (await import('./threads/world.ts')).threads;

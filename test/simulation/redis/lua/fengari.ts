@@ -6,6 +6,9 @@
  * counts: lengths, places in texts, and rounded numbers that fit.
  */
 
+/** Texts up to this length are read byte by byte. */
+const SHORT = 48;
+
 /** A Lua state. */
 export type LuaState = { readonly lua: unique symbol };
 
@@ -131,6 +134,12 @@ export function bytesOf(text: string): Uint8Array {
 
 /** The text that has one byte in each character. */
 export function textOf(bytes: Uint8Array): string {
+  if (bytes.length <= SHORT) {
+    // The memory behind a short array is made when it is asked for, which takes longer than this.
+    let text = '';
+    for (const byte of bytes) text += String.fromCharCode(byte);
+    return text;
+  }
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
 

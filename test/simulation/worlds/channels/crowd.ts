@@ -26,6 +26,12 @@ const kinds: readonly (readonly PusherTransport[])[] = [
   ['ws', 'xhr_streaming', 'xhr_polling'],
 ];
 
+interface CrowdOptions {
+  readonly count: number;
+  /** Whether some have no WebSocket. */
+  readonly hasHttpTransports: boolean;
+}
+
 /** The clients and the backend of a world, and what they do at random. */
 export class Crowd {
   readonly members: readonly CrowdMember[];
@@ -34,12 +40,14 @@ export class Crowd {
   private readonly backend: Backend;
   private readonly contexts = new Map<CrowdMember, Context>();
   private readonly backendContext = new Context('backend');
+  private readonly kinds: typeof kinds;
   private events = 0;
 
-  constructor(kernel: Kernel, world: ClientWorld, count: number) {
+  constructor(kernel: Kernel, world: ClientWorld, { count, hasHttpTransports }: CrowdOptions) {
     this.kernel = kernel;
     this.world = world;
     this.backend = new Backend(world);
+    this.kinds = hasHttpTransports ? kinds : kinds.filter(hasNoHttp);
     this.members = Array.from({ length: count }, (_, at) => this.newMember(at + 1));
   }
 
@@ -173,7 +181,7 @@ export class Crowd {
     const { random } = kernel;
     const context = new Context(`client ${number}`);
     const part = drawPart(random, number);
-    const kind = random.pick(kinds);
+    const kind = random.pick(this.kinds);
     kernel.context = context;
     const member =
       kind.length === 0 ? new RawClient(part, world) : new PusherClient(part, world, kind);
@@ -198,6 +206,10 @@ export class Crowd {
   private name(): string {
     return String(++this.events);
   }
+}
+
+function hasNoHttp(transports: readonly PusherTransport[]): boolean {
+  return transports.every((one) => one === 'ws');
 }
 
 function isConnected({ socket }: CrowdMember): boolean {

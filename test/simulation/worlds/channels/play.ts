@@ -49,6 +49,8 @@ export interface Servers {
 
 /** What is special in a world of Channels. */
 export interface ChannelsWorld {
+  /** Whether some clients have no WebSocket. */
+  readonly hasHttpTransports: boolean;
   /** Plants a fault. */
   sabotage(name: string, scene: Pick<Scene, 'kernel' | 'network'>): void;
   servers(scene: Scene): Servers;
@@ -94,7 +96,11 @@ export function playChannels(seed: Seed, world: ChannelsWorld): SeedResult {
     kernel.trace?.(line);
     seed.history(line);
   });
-  const crowd = new Crowd(kernel, { host, credentials, recorder }, conditions.clients);
+  const crowd = new Crowd(
+    kernel,
+    { host, credentials, recorder },
+    { count: conditions.clients, hasHttpTransports: world.hasHttpTransports },
+  );
 
   servers.start();
   kernel.after(STARTS_MS, () => crowd.connect());

@@ -118,6 +118,7 @@ export const threads: World = {
   },
   run: async (seed) =>
     playChannels(seed, {
+      hasHttpTransports: true,
       sabotage(name, { kernel, network }) {
         const { random } = kernel;
         network.tampering.frames = frameChanges[name]?.(random);

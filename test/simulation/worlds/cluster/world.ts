@@ -1,0 +1,35 @@
+import { frameChanges } from '../../sabotage/frames.ts';
+import { swallowings } from '../../sabotage/requests.ts';
+import { playChannels } from '../channels/play.ts';
+import type { World } from '../world.ts';
+import { ClusterServers } from './cluster-servers.ts';
+
+/** How many webhook events are lost by `lose-webhook`. */
+const LOST = 1 / 30;
+
+/** Two or three servers over one or two Redis servers. */
+export const cluster: World = {
+  sabotages: {
+    'lose-event': 'arrives',
+    'double-event': 'once',
+    'swap-events': 'order',
+    'ghost-member': 'present',
+    'silent-gap': 'resumes',
+    'late-answer': 'arrives',
+    'lose-webhook': 'webhooks',
+  },
+  run: async (seed) =>
+    playChannels(seed, {
+      // `pusher-js` does not notice that a request of these to another server than that of the session was refused.
+      hasHttpTransports: false,
+      sabotage(name, { kernel, network }) {
+        network.tampering.frames = frameChanges[name]?.(kernel.random);
+        network.tampering.swallows = swallowings[name]?.(kernel.random);
+      },
+      servers: (scene) => {
+        const { random } = scene.kernel;
+        const isLost = () => seed.sabotage === 'lose-webhook' && random.chance(LOST);
+        return new ClusterServers(scene, isLost);
+      },
+    }),
+};
