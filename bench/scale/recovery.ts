@@ -82,7 +82,7 @@ async function* scenesOf(only: string, kills: number): AsyncGenerator<SceneRecov
   const stop = new AbortController();
   try {
     // Those with a fault, as far as they need no network of their own.
-    const scenes = allScenes({ ...USUAL, kills }).filter(
+    const scenes = allScenes({ ...USUAL, kills, killsTogether: 1 }).filter(
       ({ section, inOwnNetwork }) => section !== 'verify' && !inOwnNetwork,
     );
     for (const [at, scene] of scenes.entries()) {

@@ -2,6 +2,8 @@
 export interface Amounts {
   /** Kills, and cuts of the power, in each scene. */
   readonly kills: number;
+  /** So many servers are killed within seconds; then everything has to come to rest. */
+  readonly killsTogether: number;
   /** What else is done several times. */
   readonly times: number;
   /** How long servers are paused, one after the other. Seconds. */
@@ -14,6 +16,7 @@ export interface Amounts {
 
 export const USUAL: Amounts = {
   kills: 20,
+  killsTogether: 5,
   times: 3,
   pauses: [5, 20, 60],
   cutOffs: [5, 20, 60],
@@ -21,4 +24,11 @@ export const USUAL: Amounts = {
 };
 
 /** For a run that has little time. */
-export const SMALL: Amounts = { kills: 2, times: 1, pauses: [5], cutOffs: [8], seconds: 20 };
+export const SMALL: Amounts = {
+  kills: 2,
+  killsTogether: 5,
+  times: 1,
+  pauses: [5],
+  cutOffs: [8],
+  seconds: 20,
+};

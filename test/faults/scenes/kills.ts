@@ -2,15 +2,13 @@ import type { Amounts } from '../amounts.ts';
 import { type Installation, oneServer, twoServers } from '../installation.ts';
 import { type Scene, scene, type Trial } from '../trial.ts';
 
-/** After as many kills, everything has to come to rest. */
-const AT_A_TIME = 5;
 /** How long a server runs before it is killed, and how long it is gone. Milliseconds. */
 const RUNS_MIN_MS = 200;
 const RUNS_MAX_MS = 5000;
 const GONE_MAX_MS = 2500;
 
 /** Kills servers, one at a time, and starts each again. */
-function killing({ kills: times }: Amounts) {
+function killing({ kills: times, killsTogether }: Amounts) {
   return async (trial: Trial<Installation>) => {
     const { installation, random } = trial;
     for (let done = 1; done <= times; done++) {
@@ -21,7 +19,7 @@ function killing({ kills: times }: Amounts) {
       trial.did('kill -9');
       await trial.pass(random.between(0, GONE_MAX_MS));
       await installation.start(at);
-      if (done % AT_A_TIME === 0 || done === times) await trial.settles();
+      if (done % killsTogether === 0 || done === times) await trial.settles();
     }
   };
 }
