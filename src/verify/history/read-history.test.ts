@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { HEADER, rightHistory } from '../check/histories.fixture.ts';
-import { linesOf } from './read-history.ts';
+import { linesOf, parsed } from './read-history.ts';
 import { readHeader, readLine } from './read-line.ts';
 
 const read = (text: string) => readLine(text, 7, 0);
@@ -49,6 +49,22 @@ describe('a line of a history', () => {
     ['{"history":1,"rules":{"kept":"x"}}', 'rules.kept and rules.replay'],
   ])('that is the first one must be a header: %s', (text, message) => {
     expect(() => readHeader(text)).toThrow(message);
+  });
+});
+
+describe('lines that are no event', () => {
+  const trigger = JSON.stringify({ op: 'trigger', t: 1, e: '1', ch: ['a', 'b', 'c'] });
+
+  it('are bounded with each channel, member and device in them', () => {
+    expect([...parsed([trigger, trigger], 6)]).toHaveLength(2);
+    expect(() => [...parsed([trigger, trigger, JSON.stringify(opened)], 6)]).toThrow(
+      'line 4: there are more than 6 lines that are no event',
+    );
+  });
+
+  it('are bounded apart from events, which take little memory', () => {
+    const event = JSON.stringify({ op: 'event', t: 1, c: 1, n: 1, ch: 'a', e: '1' });
+    expect([...parsed([event, event, trigger], 3)]).toHaveLength(3);
   });
 });
 

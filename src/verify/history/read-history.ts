@@ -4,7 +4,7 @@ import { NoHistory, readHeader, readLine } from './read-line.ts';
 
 const BYTES_MAX = 1024 ** 3;
 const LINES_MAX = 50_000_000;
-/** Lines that are no deliveries: each of them may take some hundred bytes of memory. */
+/** Lines that are no deliveries, or the channels, members and devices in them: each may take some hundred bytes of memory. */
 const OTHERS_MAX = 4_000_000;
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
@@ -20,8 +20,8 @@ export function readHistory(file: string): History {
   return { header: readHeader(first.value), lines: parsed(lines) };
 }
 
-/** Reads the lines after the first, which has been read. */
-function* parsed(lines: Iterable<string>): Iterable<Line> {
+/** Reads the lines after the first, which has been read. Throws `NoHistory`. */
+export function* parsed(lines: Iterable<string>, othersMax = OTHERS_MAX): Iterable<Line> {
   let number = 1;
   let before = 0;
   let others = 0;
@@ -30,11 +30,23 @@ function* parsed(lines: Iterable<string>): Iterable<Line> {
     if (number > LINES_MAX) throw new NoHistory(`line ${number}: there are more than ${LINES_MAX}`);
     const line = readLine(text, number, before);
     before = line.t;
-    if (line.op !== 'event' && ++others > OTHERS_MAX) {
-      throw new NoHistory(`line ${number}: there are more than ${OTHERS_MAX} that are no event`);
+    if (line.op !== 'event') others += Math.max(1, entriesOf(line));
+    if (others > othersMax) {
+      throw new NoHistory(
+        `line ${number}: there are more than ${othersMax} lines that are no event, counting each channel, member and device`,
+      );
     }
     yield line;
   }
+}
+
+/** How much the lists and maps of a line hold. */
+function entriesOf(line: Line): number {
+  let entries = 0;
+  for (const value of Object.values(line)) {
+    if (typeof value === 'object') entries += Object.keys(value).length;
+  }
+  return entries;
 }
 
 /** Splits bytes into lines. Keeps one line at most. Throws `NoHistory`. */
