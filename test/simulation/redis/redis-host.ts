@@ -61,11 +61,6 @@ export class RedisHost {
     this.model.restart();
   }
 
-  /** Loses its data, and goes on. */
-  empty(): void {
-    this.model.empty();
-  }
-
   /** Forgets its scripts. */
   forgetScripts(): void {
     this.model.forgetScripts();

@@ -36,19 +36,11 @@ interface Place {
 /** What may happen. Some are more probable. */
 const kinds = [
   ...['kill', 'kill', 'stop', 'pause', 'pause', 'busy'],
-  ...[
-    'redis-silent',
-    'redis-lost',
-    'redis-emptied',
-    'redis-cut',
-    'redis-cut',
-    'redis-reply',
-    'redis-scripts',
-  ],
+  ...['redis-silent', 'redis-lost', 'redis-cut', 'redis-cut', 'redis-reply', 'redis-scripts'],
   'redis-hidden',
 ] as const;
 /** What must not come together: a server that cannot see that Redis has lost its data is missing in what the others then report. */
-const losses: readonly Kind[] = ['redis-lost', 'redis-emptied'];
+const losses: readonly Kind[] = ['redis-lost'];
 const absences: readonly Kind[] = ['pause', 'redis-silent', 'redis-hidden'];
 /** How long after the one the other may come. Milliseconds. */
 const APART_MS = 15_000;
@@ -166,9 +158,6 @@ export class ClusterServers implements Servers {
         this.lost(untilMs);
         return redis.lose(untilMs);
       }
-      case 'redis-emptied':
-        this.lost(nowMs);
-        return redis.empty();
       case 'redis-cut':
         scene.fault('redis-away', nowMs);
         return redis.cut(server.contexts);

@@ -5,7 +5,7 @@ import type { World } from '../world.ts';
 import { ClusterServers } from './cluster-servers.ts';
 
 /** How many webhook events are lost by `lose-webhook`. */
-const LOST = 1 / 30;
+const LOST = 1 / 5;
 
 /** Two or three servers over one or two Redis servers. */
 export const cluster: World = {
