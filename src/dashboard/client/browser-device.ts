@@ -69,10 +69,16 @@ export async function becomeDevice(instance: string): Promise<BrowserDevice> {
 export async function leaveDevice(instance: string, { id }: BrowserDevice): Promise<void> {
   localStorage.removeItem(keptAs(instance));
   await ask(instance, 'DELETE', `devices/web/${id}`);
+  endSubscription().catch(() => {
+    // Without the device, the subscription is of no use.
+  });
+}
+
+/** Nobody waits for it: the browser may not reach its push service. */
+async function endSubscription(): Promise<void> {
   const registration = await navigator.serviceWorker.getRegistration(`${home}/`);
   const subscription = await registration?.pushManager.getSubscription();
-  // Nobody waits for the push service, which the browser may not reach. Without the device, the subscription is of no use.
-  void subscription?.unsubscribe();
+  await subscription?.unsubscribe();
 }
 
 /** Waits until the browser shows the notification of a publish. Returns how long that took, if it was shown. */
