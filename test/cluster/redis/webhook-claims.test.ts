@@ -280,6 +280,41 @@ describe('when Redis loses its data', () => {
     expect(reported()).toEqual([]);
   });
 
+  it('who was still coming is reported afterwards', async () => {
+    let isLost = true;
+    const fate = (script: RedisScript) => (isLost && script === STATE ? 'not-run' : 'answered');
+    const [near] = (await open({ fate })) as [RedisLoop];
+    const coming = comes(near, 'ann');
+    await cluster.settled();
+    isLost = false;
+    await lose(near);
+    await cluster.advance(20_000);
+    expect(await coming).toBe(true);
+    expect(reported()).toEqual(['member_added ann']);
+    expect(reported('channel')).toEqual(['channel_occupied']);
+  });
+
+  it('who was reported as gone too early, because their server was cut off, is reported as back', async () => {
+    const [near, far] = await two();
+    for (const loop of [near, far]) await comes(loop, 'ann');
+    await comes(near, 'bob');
+    await cluster.settled();
+    expect(reported()).toEqual(['member_added ann', 'member_added bob']);
+    cluster.suspend(near);
+    await lose(far);
+    await goes(far, 'ann');
+    await cluster.advance(30_000);
+    expect(reported()).toEqual(['member_removed ann']);
+    cluster.resume(near);
+    await cluster.advance(30_000);
+    expect(reported()).toEqual(['member_added ann']);
+    expect(reported('channel')).toEqual([
+      'channel_occupied',
+      'channel_vacated',
+      'channel_occupied',
+    ]);
+  });
+
   it('who comes and who left are reported once, also if it loses them again', async () => {
     const [near, far] = await two();
     await comes(near, 'ann');

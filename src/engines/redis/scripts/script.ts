@@ -33,6 +33,7 @@ const MEMBER_COUNTS_MS = 2000;
  * | `WM` | the same as `W` for them: topic, user. Not in `W`, because older servers would drop them |
  * | `WC:node` | sorted set by the end of the claim: the webhook events that a node has claimed |
  * | `WY` | after a loss of data, by kind and subject: events of arrivals that are not reported yet; when somebody has left |
+ * | `WG` | after a loss of data, by kind and subject: who was reported as gone, and not as back since |
  * | `WK:subject` | sorted set by number: the webhook events of one member, or of a channel, that are not stored yet |
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
  * | `K:topic`, `k:app`, `kb` | cached events; their topics by app, in the order of their end; their bytes |

@@ -16,6 +16,8 @@ noteOldNodes()
 if call('GET', P .. 'HP') ~= ARGV[5] then
   call('SET', P .. 'HP', ARGV[5])
   call('INCR', P .. 'HG')
+  -- It may be older than what was reported since.
+  call('DEL', WG)
 end
 if ARGV[3] == '1' then call('SET', P .. 'Y', text(nowMs() + ${LEASE_MS})) end
 return {'ok', call('GET', P .. 'E')}
@@ -89,7 +91,7 @@ for i = 3, #ARGV, 2 do
   local isThere = false
   if isMember then isThere = call('HEXISTS', P .. 'U:' .. topic, user) == 1
   else isThere = tonumber(call('HGET', P .. 'T:' .. topic, '#') or '0') > 0 end
-  if not isThere then
+  if not isThere and call('HEXISTS', WG, ARGV[i]) == 0 then
     call('ZADD', W, 'NX', nowMs() + ${OWN_GRACE_MS}, ARGV[i])
     noteFor(incompleteMs(), ARGV[i], text(nowMs() - ARGV[i + 1]))
   end

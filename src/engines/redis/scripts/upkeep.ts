@@ -33,7 +33,7 @@ local function claimDue()
       call('ZREM', W, id)
       if kind == 'v' or kind == 'r' then
         local left = incompleteMs()
-        if left > 0 then call('ZADD', W, now + left + ${OWN_GRACE_MS}, id) else report(kind, rest) end
+        if left > 0 then call('ZADD', W, now + left + ${OWN_GRACE_MS}, id) else reportGone(kind, rest) end
       elseif kind == 'o' then
         publish(rest, number(), '-')
       else

@@ -22,6 +22,13 @@ export const OWN_GRACE_MS = GRACE_MS + OWN_MS;
 /** The limit of events of one member, or of one channel, that are reported in their order. */
 const IN_ORDER_MAX = 16;
 
+/**
+ * Milliseconds after a loss of data, and once all nodes should have stated what they hold, for which it is known who was reported as
+ * gone; and the limit of those.
+ */
+const GONE_MS = 600_000;
+const GONE_MAX = 10_000;
+
 /** The limit of claims that are repeated in one call, so that no script runs for long. */
 const REPEATED_MAX = 500;
 
@@ -38,9 +45,12 @@ const REPEATED_MAX = 500;
  * arrives may have been there before, or have left just before, and who leaves may be at another node. The events of who arrives are
  * held back, and removed if another node has held the same before. `owed` names them, by kind and subject: the node asks for them
  * then.
+ *
+ * A node that is cut off from Redis all that time states too late what it holds. So it is known for a while who was reported as gone. If
+ * such a node then states them again, they are reported as back.
  */
 export const WEBHOOK_EVENTS = `
-local WC, WY, owed = P .. 'WC:' .. (ARGV[1] or ''), P .. 'WY', {}
+local WC, WY, WG, owed = P .. 'WC:' .. (ARGV[1] or ''), P .. 'WY', P .. 'WG', {}
 -- The key of the events that are reported one after the other.
 local function orderOf(id)
   local kind, subject = string.match(id, '^h%d+\\n(%a)\\n(.*)$')
@@ -89,18 +99,9 @@ local function newEvent(kind, subject)
   return id
 end
 local function report(kind, subject) handOut(newEvent(kind, subject)) end
--- How long it takes until all nodes have stated what they hold.
-local function incompleteMs()
-  return math.max(0, tonumber(call('GET', P .. 'Y') or '0') - nowMs())
-end
-local function isHeldBack(id)
-  local due = call('ZSCORE', W, id)
-  return due and tonumber(due) % 1 > 0
-end
--- How long it takes until all nodes have stated what they hold.
-local function incompleteMs()
-  return math.max(0, tonumber(call('GET', P .. 'Y') or '0') - nowMs())
-end
+-- How long it takes until all nodes have stated what they hold. Below 0 if they have.
+local function untilCompleteMs() return tonumber(call('GET', P .. 'Y') or '0') - nowMs() end
+local function incompleteMs() return math.max(0, untilCompleteMs()) end
 local function isHeldBack(id)
   local due = call('ZSCORE', W, id)
   return due and tonumber(due) % 1 > 0
@@ -116,9 +117,18 @@ local function leave(name)
   local left = incompleteMs()
   if left > 0 then noteFor(left, name, text(nowMs())) end
 end
+local function reportGone(kind, subject)
+  local known = untilCompleteMs() + ${GONE_MS}
+  if known > 0 and call('HLEN', WG) < ${GONE_MAX} then
+    call('HSET', WG, kind .. subject, '1')
+    call('PEXPIRE', WG, known)
+  end
+  report(kind, subject)
+end
 -- Reports that a member was added or a channel is occupied, by the kind of that and of the opposite.
 local function arrive(kind, opposite, subject, again)
   local wasLeaving = call('ZREM', W, opposite .. subject) == 1
+  if call('HDEL', WG, opposite .. subject) == 1 then return report(kind, subject) end
   if again then return end
   local left = incompleteMs()
   if left == 0 then
@@ -157,7 +167,7 @@ end
 local function askFor(name)
   local kind = string.sub(name, 1, 1)
   if kind == 'r' or kind == 'v' then
-    if call('ZREM', W, name) == 1 then report(kind, string.sub(name, 2)) end
+    if call('ZREM', W, name) == 1 then reportGone(kind, string.sub(name, 2)) end
     return
   end
   local id = call('HGET', WY, name)

@@ -61,6 +61,8 @@ const MEMBERS_MAX = 50;
 export class RedisChannel extends StatedTopic {
   /** Subscriptions of this loop, including those that are joining. */
   held = 0;
+  /** Whether the authority has answered that it knows of a subscription of this loop. */
+  private isKnown = false;
   /** Whether messages of the open gap may have been lost in transit. */
   private wasCut = false;
   /** Whether a connection of this loop can resume. */
@@ -313,7 +315,7 @@ export class RedisChannel extends StatedTopic {
       .filter(([, { isIn }]) => isIn)
       .map(([userId, { info }]) => ['+', userId, info] as const);
     // What Redis was told shortly before, and what nobody was handed yet, is reported now.
-    const isKnown = isLost && !own.has(this.nameOf('o'));
+    const isKnown = isLost && this.isKnown && !own.has(this.nameOf('o'));
     const [known = [], others = []] = [true, false].map((wanted) =>
       members.filter(([, userId]) => (isKnown && !own.has(this.nameOf('a', userId))) === wanted),
     );
@@ -360,7 +362,10 @@ export class RedisChannel extends StatedTopic {
     ]);
     if (app.tap !== undefined) this.record(app.tap, answer[6]);
     countForgotten(this.loop.meter, answer[8]);
-    if (hasWebhooks && answer[0] !== 'full') this.stated(statement, held, answer[9]);
+    if (answer[0] === 'full') return answer;
+    // With `k` the subscriptions stay as they were.
+    if (!mode.includes('k')) this.isKnown = held > 0;
+    if (hasWebhooks) this.stated(statement, held, answer[9]);
     return answer;
   }
 
