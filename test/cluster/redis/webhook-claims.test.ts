@@ -178,6 +178,19 @@ it('a return is reported also if a server of an earlier release has stored the d
   expect(received).toEqual(['member_added ann']);
 });
 
+it('who comes back to another server and leaves again is reported as gone 3 s after that', async () => {
+  const [near, far] = (await open({}, {})) as [RedisLoop, RedisLoop];
+  await comes(near, 'ann');
+  await goes(near, 'ann');
+  await cluster.advance(GRACE_MS - 1000);
+  await comes(far, 'ann');
+  await goes(far, 'ann');
+  await cluster.advance(GRACE_MS - 1000);
+  expect(reported()).toEqual(['member_added ann']);
+  await cluster.advance(1001);
+  expect(reported()).toEqual(['member_removed ann']);
+});
+
 describe('when Redis loses its data', () => {
   /** All loops but these notice it later. */
   async function lose(...first: readonly RedisLoop[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { HISTORIES, SWEEP_HISTORIES } from './histories.ts';
 import { NOTE_OLD_NODES, SWEEP_RECENT } from './recent-events.ts';
 import { LEASE_MS, script } from './script.ts';
-import { OWN_GRACE_MS } from './webhook-events.ts';
+import { OWN_MS } from './webhook-events.ts';
 
 /** How many due items one call takes, so that no script runs for long. */
 const DUE_MAX = 100;
@@ -33,7 +33,7 @@ local function claimDue()
       call('ZREM', W, id)
       if kind == 'v' or kind == 'r' then
         local left = incompleteMs()
-        if left > 0 then call('ZADD', W, now + left + ${OWN_GRACE_MS}, id) else reportGone(kind, rest) end
+        if left > 0 then call('ZADD', W, now + left + ${OWN_MS}, id) else reportGone(kind, rest) end
       elseif kind == 'o' then
         publish(rest, number(), '-')
       else

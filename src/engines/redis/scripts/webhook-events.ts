@@ -14,7 +14,7 @@ export const GRACE_MS = 3000;
  * Milliseconds that the node which has stated a change has more than others to ask for its event. So that node knows which of its
  * events were handed to nobody, and states them again if Redis loses its data.
  */
-const OWN_MS = 2000;
+export const OWN_MS = 2000;
 
 /** Until when a node states a departure that it asks for itself. */
 export const OWN_GRACE_MS = GRACE_MS + OWN_MS;
@@ -167,7 +167,11 @@ end
 local function askFor(name)
   local kind = string.sub(name, 1, 1)
   if kind == 'r' or kind == 'v' then
-    if call('ZREM', W, name) == 1 then reportGone(kind, string.sub(name, 2)) end
+    -- Who has come back to another node and left again is asked for by that one.
+    local due = call('ZSCORE', W, name)
+    if not due or tonumber(due) - nowMs() > ${OWN_MS} then return end
+    call('ZREM', W, name)
+    reportGone(kind, string.sub(name, 2))
     return
   end
   local id = call('HGET', WY, name)
