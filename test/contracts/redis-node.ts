@@ -31,6 +31,8 @@ export class Client {
   readonly members = new Set<string>();
   /** Events in their order, the one first that the channel remembered. */
   readonly events: string[] = [];
+  /** Events, and members as `+ann` and `-ann`, in their order. */
+  readonly seen: string[] = [];
   /** The last subscription count that it was sent. */
   count: number | undefined;
   /** The subscriptions of its loop were cut. */
@@ -44,6 +46,7 @@ export class Client {
 
   receive(frame: string): void {
     const { event, data } = JSON.parse(frame);
+    this.note(event, data);
     if (event === 'pusher_internal:member_added') {
       const { user_id: userId } = JSON.parse(data);
       // Only one of a user's connections is left out when the others are told late.
@@ -58,6 +61,14 @@ export class Client {
     } else {
       this.events.push(event);
     }
+  }
+
+  private note(event: string, data: string): void {
+    if (event === 'pusher_internal:subscription_count') return;
+    const sign = { 'pusher_internal:member_added': '+', 'pusher_internal:member_removed': '-' }[
+      event
+    ];
+    this.seen.push(sign === undefined ? event : `${sign}${JSON.parse(data).user_id}`);
   }
 }
 

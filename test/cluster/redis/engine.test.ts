@@ -6,7 +6,7 @@ import { type OwnRedis, startRedis } from '../../../testing/servers/redis.ts';
 import { TcpProxy } from '../../../testing/servers/tcp-proxy.ts';
 import { partsOfLoop, silent } from '../../contracts/loop-parts.ts';
 import { RedisLoops } from '../../contracts/redis-loops.ts';
-import { app, Node } from '../../contracts/redis-node.ts';
+import { app, type Client, Node } from '../../contracts/redis-node.ts';
 import { channel } from '../../contracts/values.ts';
 import { counted } from './link.fixture.ts';
 
@@ -145,7 +145,7 @@ describe('a Redis that has lost its data', () => {
     await near.join(ROOM, 'dan');
     await cluster.advance(12_000);
     expect(views()).toEqual(Array(4).fill('ann dan eve'));
-    expect(reported()).toEqual(['member_added dan']);
+    expect(reported()).toEqual(['member_removed bob', 'member_added dan']);
     expect(counted(near.loop.meter, 'engineDataLost')).toBe(PARTITIONS);
     expect(counted(near.loop.meter, 'engineLeasesLost')).toBe(0);
     expect(await far.loop.engine.counts(app, channel(ROOM))).toEqual({
@@ -266,6 +266,37 @@ describe('events that are published while a node receives nothing', () => {
       [...all, 'after'],
       [...all, 'after'],
     ]);
+    expect(problems).toEqual([]);
+  });
+
+  it('are sent among the changes of members, as everybody else has seen both', async () => {
+    const seenBy = ({ seen }: Client) => seen.slice(seen.indexOf('before'));
+    const seenAt = (node: Node) => [...node.clients].map(seenBy);
+    await near.publish(ROOM, 'before');
+    await cluster.settled();
+    await cutOff();
+    await near.leave(clientOf(near, 'bob'));
+    await near.publish(ROOM, 'bob-left');
+    await near.join(ROOM, 'dan');
+    await near.publish(ROOM, 'dan-came');
+    await near.leave(clientOf(near, 'dan'));
+    await near.publish(ROOM, 'dan-left');
+    await near.join(ROOM, 'dan');
+    await near.publish(ROOM, 'dan-returned');
+    await comeBack();
+    const changes = ['-bob', 'bob-left', '+dan', 'dan-came', '-dan', 'dan-left', '+dan'];
+    const all = ['before', ...changes, 'dan-returned'];
+    expect(seenBy(clientOf(near, 'ann'))).toEqual(all);
+    expect(seenAt(far)).toEqual([all, all]);
+    // Its lease ends, so others take its members for gone.
+    await cutOff();
+    await cluster.advance(20_000);
+    await near.publish(ROOM, 'eve-swept');
+    await comeBack();
+    await cluster.advance(3000);
+    const later = [...all, '-eve', 'eve-swept', '+eve'];
+    expect(seenBy(clientOf(near, 'ann'))).toEqual(later);
+    expect(seenAt(far)).toEqual([later, later]);
     expect(problems).toEqual([]);
   });
 

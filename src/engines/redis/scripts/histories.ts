@@ -26,7 +26,6 @@ export const HISTORIES = `
 local HB, HE, HC = P .. 'HB', P .. 'HE', P .. 'HC'
 -- Events that were forgotten: too old, too many in their channel, too many bytes in their channel, app, partition.
 local forgotten = {0, 0, 0, 0, 0}
-local function ownerOf(topic) return string.sub(topic, 1, string.find(topic, '/', 1, true) - 1) end
 local function isOccupied(topic) return call('EXISTS', P .. 'T:' .. topic) == 1 end
 -- Bytes and events of an app are more or fewer.
 local function changeAmounts(app, bytes, events)

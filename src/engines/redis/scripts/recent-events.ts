@@ -1,6 +1,6 @@
 import { script } from './script.ts';
 
-/** How long a partition keeps events for nodes that have missed them, and how many bytes of them. */
+/** How long a partition keeps events and changes of members for nodes that have missed them, and how many bytes of both. */
 const RECENT_MS = 120_000;
 const RECENT_BYTES = 2 * 1024 * 1024;
 /** Events of one app are kept in chunks of about this size, which are forgotten whole. Bytes. */
@@ -38,57 +38,58 @@ end
 `;
 
 /**
- * Keeps an event for nodes that miss it. `keepRecent` takes the app, the topic, what was published, and whether nodes of earlier
- * releases run. Beyond the room of the partition, the app with most bytes loses its oldest events, so no app takes from another what
+ * Keeps an event, or a change of a member, for nodes that miss it, so that their clients see both in the order that others have seen.
+ * `keepRecent` takes the app, the topic, what was published, and whether nodes of earlier releases run. Beyond the room of the partition, the app with most bytes loses its oldest events, so no app takes from another what
  * its clients have missed.
  *
  * Nodes of earlier releases look for events in one list of all apps, of which the latest bytes are kept.
  */
-export const KEEP_RECENT = `${RECENT}
--- Forgets the oldest chunk of an app. Returns how many bytes fewer are counted.
-local function shiftRecent(app)
-  local chunk, timeMs, bytes = call('LPOP', P .. 'GL:' .. app), nil, nil
-  if chunk then
-    timeMs = string.match(chunk, '^%d+')
-    bytes = #chunk - #timeMs - 1
-  else
-    timeMs, bytes = text(nowMs()), call('STRLEN', P .. 'GE:' .. app)
-    if bytes == 0 then return recountRecent(app) end
-    call('DEL', P .. 'GE:' .. app)
+export const KEEP_RECENT = `
+-- Counts the step that an event has begun, and makes room for it. Few calls need this, so its functions are made here.
+local function countStep(app, size, bytesBefore)
+${RECENT}  -- Forgets the oldest chunk of an app. Returns how many bytes fewer are counted.
+  local function shiftRecent(app)
+    local chunk, timeMs, bytes = call('LPOP', P .. 'GL:' .. app), nil, nil
+    if chunk then
+      timeMs = string.match(chunk, '^%d+')
+      bytes = #chunk - #timeMs - 1
+    else
+      timeMs, bytes = text(nowMs()), call('STRLEN', P .. 'GE:' .. app)
+      if bytes == 0 then return recountRecent(app) end
+      call('DEL', P .. 'GE:' .. app)
+    end
+    call('HINCRBY', P .. 'GD:' .. app, 'i', 1)
+    call('HSET', P .. 'GD:' .. app, 'd', timeMs)
+    call('PEXPIRE', P .. 'GD:' .. app, ${RECENT_MS})
+    countRecent(app, 0 - inSteps(bytes))
+    return inSteps(bytes)
   end
-  call('HINCRBY', P .. 'GD:' .. app, 'i', 1)
-  call('HSET', P .. 'GD:' .. app, 'd', timeMs)
-  call('PEXPIRE', P .. 'GD:' .. app, ${RECENT_MS})
-  countRecent(app, 0 - inSteps(bytes))
-  return inSteps(bytes)
-end
-local function closeChunk(app)
-  local now, L = nowMs(), P .. 'GL:' .. app
-  call('RPUSH', L, text(now) .. ' ' .. call('GET', P .. 'GE:' .. app))
-  call('PEXPIRE', L, ${RECENT_MS})
-  call('DEL', P .. 'GE:' .. app)
+  local function closeChunk(app)
+    local now, L = nowMs(), P .. 'GL:' .. app
+    call('RPUSH', L, text(now) .. ' ' .. call('GET', P .. 'GE:' .. app))
+    call('PEXPIRE', L, ${RECENT_MS})
+    call('DEL', P .. 'GE:' .. app)
+    for _ = 1, ${FORGOTTEN_MAX} do
+      if now - string.match(call('LINDEX', L, 0), '^%d+') <= ${RECENT_MS} then return end
+      shiftRecent(app)
+    end
+  end
+  local before = inSteps(bytesBefore)
+  if before == 0 and call('EXISTS', P .. 'GL:' .. app) == 0 then countRecent(app, 0 - tonumber(call('ZSCORE', GB, app) or '0')) end
+  local total = countRecent(app, inSteps(size) - before)
+  if size >= ${CHUNK_BYTES} then closeChunk(app) end
   for _ = 1, ${FORGOTTEN_MAX} do
-    if now - string.match(call('LINDEX', L, 0), '^%d+') <= ${RECENT_MS} then return end
-    shiftRecent(app)
+    if total <= ${RECENT_BYTES} then break end
+    local largest = call('ZREVRANGE', GB, 0, 0)[1]
+    if not largest then call('DEL', GT) break end
+    total = total - shiftRecent(largest)
   end
 end
 local function keepRecent(app, topic, published, hasOldNodes)
   local event = #topic .. ':' .. #published .. ':' .. topic .. published
   local size = call('APPEND', P .. 'GE:' .. app, event)
   call('PEXPIRE', P .. 'GE:' .. app, ${RECENT_MS})
-  -- Whether the event begins a step.
-  if (size - 1) % ${STEP_BYTES} < #event then
-    local before = inSteps(size - #event)
-    if before == 0 and call('EXISTS', P .. 'GL:' .. app) == 0 then countRecent(app, 0 - tonumber(call('ZSCORE', GB, app) or '0')) end
-    local total = countRecent(app, inSteps(size) - before)
-    if size >= ${CHUNK_BYTES} then closeChunk(app) end
-    for _ = 1, ${FORGOTTEN_MAX} do
-      if total <= ${RECENT_BYTES} then break end
-      local largest = call('ZREVRANGE', GB, 0, 0)[1]
-      if not largest then call('DEL', GT) break end
-      total = total - shiftRecent(largest)
-    end
-  end
+  if (size - 1) % ${STEP_BYTES} < #event then countStep(app, size, size - #event) end
   if not hasOldNodes then return end
   local bytes = call('APPEND', P .. 'G1', event)
   call('PEXPIRE', P .. 'G1', ${RECENT_MS})

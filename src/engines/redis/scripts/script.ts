@@ -1,11 +1,8 @@
 import { RedisScript } from '../link/script.ts';
-import { GRACE_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
+import { GRACE_MS } from './webhook-events.ts';
 
 /** Milliseconds after which a node that has not renewed its lease counts as dead. */
 export const LEASE_MS = 10_000;
-
-/** How long the counts of one second are kept. */
-const MEMBER_COUNTS_MS = 2000;
 
 /**
  * What all scripts share. The streams of a partition begin with `KEYS[2]`, or with `t:` behind `KEYS[1]`. All its keys begin with
@@ -45,11 +42,11 @@ const MEMBER_COUNTS_MS = 2000;
  * | `HR`, `HA`, `HG`, `HP` | by app, its rules and how often its histories were forgotten; how often all were, and the process of Redis since then |
  * | `I1:topic key`, `I2:app` | when an idempotency key ends, and the id of its event; the keys of an app, oldest first |
  * | `I3`, `I4`, `I5` | number of such keys by app, and of all apps; apps by the time of their latest key |
- * | `GE:app`, `GL:app` | recent events of an app in the order of publishing: the latest; older ones in chunks that begin with their time |
+ * | `GE:app`, `GL:app` | recent events of an app, and changes of members, in the order of publishing: the latest; older ones in chunks that begin with their time |
  * | `GB`, `GT` | bytes of recent events by app, and of all |
  * | `GD:app` | how many chunks were forgotten (`i`), and the time of the last of those (`d`) |
  * | `GO` | nodes of earlier releases run, or have run |
- * | `G1`, `G0`, `G` | for those, recent events of all apps, the newer and the older half; where the newer half begins (`o`) |
+ * | `G1`, `G0`, `G` | for those, the same of all apps, the newer and the older half; where the newer half begins (`o`) |
  *
  * Members of `W`: `v` topic (vacated), `r` topic, user (member removed), `o` topic (user offline), `c` topic (count), and `h`
  * number, kind, topic (a claimed webhook event).
@@ -88,25 +85,11 @@ local function later(id, delay)
   call('ZADD', W, nowMs() + delay, id)
   dueIn(delay)
 end
-${WEBHOOK_EVENTS}local function refusal(node, epoch)
+local function ownerOf(topic) return string.sub(topic, 1, string.find(topic, '/', 1, true) - 1) end
+local function refusal(node, epoch)
   if call('GET', P .. 'E') ~= epoch then return 'lost' end
   if not call('ZSCORE', P .. 'L', node) then return 'fenced' end
   return nil
-end
--- Counts a change of a member. Returns whether it is within the limit of the app.
--- One decision for all loops: if each delayed changes by its own clock, their clients would see them in different places.
-local function countChange(topic, user, flags)
-  local limit = tonumber(string.match(flags, '%d+') or '0')
-  if limit == 0 then return true end
-  local now = nowMs()
-  local second = math.floor(now / 1000)
-  local RM = P .. 'RM:' .. text(second) .. ':' .. topic
-  local told = call('HINCRBY', RM, user, 1)
-  if told == 1 then call('PEXPIRE', RM, ${MEMBER_COUNTS_MS}, 'NX') end
-  return told <= limit
-end
-local function tellAdded(topic, seq, socket, user, info)
-  publish(topic, seq, '+' .. socket .. '\\n' .. user .. '\\n' .. info)
 end
 local function infoOf(member) return string.match(member, '^[^\\n]*\\n(.*)$') end
 -- The members of a channel as loops know them.
@@ -121,85 +104,6 @@ local function knownMembers(topic)
     answer[#answer + 1] = member
   end
   return answer
-end
--- One more node holds the member.
-local function come(topic, user, info, flags, again, socket)
-  local subject, MD = topic .. '\\n' .. user, P .. 'MD:' .. topic
-  if again then cancelArrival('a' .. subject) end
-  if call('HINCRBY', P .. 'U:' .. topic, user, 1) > 1 then
-    if has(flags, 'w') and not again then joinArrival('a' .. subject) end
-    return
-  end
-  moved[#moved + 1] = '+' .. user
-  local departed = call('HGET', MD, user)
-  if not departed then
-    local seq = step(topic)
-    countChange(topic, user, flags)
-    call('HSET', P .. 'I:' .. topic, user, seq .. '\\n' .. info)
-    tellAdded(topic, seq, socket, user, info)
-  else
-    -- For loops, the user has not gone.
-    call('HSET', P .. 'I:' .. topic, user, string.match(departed, '^[^\\n]*') .. '\\n' .. info)
-    if infoOf(departed) == info then
-      call('HDEL', MD, user)
-      call('ZREM', WM, subject)
-    end
-  end
-  if has(flags, 'w') then arrive('a', 'r', subject, again) end
-end
--- One node fewer holds the member.
-local function go(topic, user, flags)
-  local U = P .. 'U:' .. topic
-  if not call('HGET', U, user) or call('HINCRBY', U, user, -1) > 0 then return end
-  local I, MD = P .. 'I:' .. topic, P .. 'MD:' .. topic
-  local member = call('HGET', I, user)
-  call('HDEL', U, user)
-  call('HDEL', I, user)
-  moved[#moved + 1] = '-' .. user
-  if call('HEXISTS', MD, user) == 0 then
-    if not member or countChange(topic, user, flags) then publish(topic, step(topic), '-' .. user)
-    else
-      -- At the end of this second, unless the user returns before.
-      local delay = 1000 - nowMs() % 1000
-      call('HSET', MD, user, member)
-      call('ZADD', WM, nowMs() + delay, topic .. '\\n' .. user)
-      dueIn(delay)
-    end
-  end
-  if has(flags, 'w') then leave('r' .. topic .. '\\n' .. user) end
-end
--- Changes the number of subscriptions.
-local function count(topic, delta, flags, again)
-  local T = P .. 'T:' .. topic
-  local total = call('HINCRBY', T, '#', delta)
-  local slash = string.find(topic, '/', 1, true)
-  local C, channel = P .. 'C:' .. string.sub(topic, 1, slash - 1), string.sub(topic, slash + 1)
-  if again then cancelArrival('o' .. topic) end
-  if total > 0 and total == delta then
-    start(T)
-    moved[#moved + 1] = 'o'
-    call('ZADD', C, call('HINCRBY', P .. 'A', string.sub(topic, 1, slash - 1), 1), channel)
-    if has(flags, 'w') then arrive('o', 'v', topic, again) end
-  elseif total <= 0 then
-    moved[#moved + 1] = 'v'
-    call('ZREM', C, channel)
-    call('ZREM', W, 'c' .. topic)
-    call('DEL', T, P .. 'U:' .. topic, P .. 'I:' .. topic, P .. 'MD:' .. topic)
-    if historyVacated then historyVacated(topic) end
-    if has(flags, 'w') then leave('v' .. topic) end
-  elseif delta > 0 and has(flags, 'w') and not again then joinArrival('o' .. topic)
-  end
-  return total
-end
--- Sends the number of subscriptions: five times a second, or once in 5 s above 100, and the last one always.
-local function counted(topic, total, flags)
-  if not has(flags, 'c') or (total == 0 and not has(flags, 'n')) then return end
-  local R, large = P .. 'R:' .. topic, total > 100
-  local sent = call('INCR', R)
-  if sent == 1 then call('PEXPIRE', R, large and 5000 or 1000) end
-  if total > 0 and sent > (large and 1 or 5) then return later('c' .. topic, math.max(1, call('PTTL', R))) end
-  if total > 0 then publish(topic, step(topic), '#' .. text(total)) end
-  if has(flags, 'n') then report('n', topic .. '\\n' .. text(total)) end
 end
 -- The event that a cache channel remembers: the milliseconds that are left, name, data, and its id if it is the newest of the
 -- history of its channel.

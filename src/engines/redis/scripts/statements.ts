@@ -1,7 +1,8 @@
+import { CHANGES } from './changes.ts';
 import { ENTER_HISTORY, HISTORIES } from './histories.ts';
 import { NOTE_OLD_NODES } from './recent-events.ts';
 import { LEASE_MS, script } from './script.ts';
-import { OWN_GRACE_MS } from './webhook-events.ts';
+import { OWN_GRACE_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
 
 /**
  * Registers a node under a new id. Arguments: node, the epoch to begin if there is none, `1` if the node knows that data
@@ -17,7 +18,7 @@ if call('GET', P .. 'HP') ~= ARGV[5] then
   call('SET', P .. 'HP', ARGV[5])
   call('INCR', P .. 'HG')
   -- It may be older than what was reported since.
-  call('DEL', WG)
+  call('DEL', P .. 'WG')
 end
 if ARGV[3] == '1' then call('SET', P .. 'Y', text(nowMs() + ${LEASE_MS})) end
 return {'ok', call('GET', P .. 'E')}
@@ -37,7 +38,7 @@ return {'ok', call('GET', P .. 'E')}
  * the transitions: `o` occupied, `v` vacated, `+` or `-` and a user id; what the newcomer gets from the history; how many events
  * of histories were forgotten; the arrivals that the node must ask for by `CLAIM`.
  */
-export const STATE = script(`${HISTORIES}${ENTER_HISTORY}
+export const STATE = script(`${HISTORIES}${ENTER_HISTORY}${CHANGES}
 local node, topic, held, flags, mode, most = ARGV[1], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], tonumber(ARGV[7])
 local refused = refusal(node, ARGV[2])
 if refused then return {refused} end
@@ -45,6 +46,7 @@ graceMs = ${OWN_GRACE_MS}
 local T, I, N, M = P .. 'T:' .. topic, P .. 'I:' .. topic, P .. 'N:' .. node, P .. 'M:' .. node
 if most > 0 and ARGV[10] == '+' and call('HEXISTS', I, ARGV[11]) == 0 and call('HLEN', I) >= most then return {'full'} end
 local version, again = text(call('HINCRBY', P .. 'V', node, 1)), has(mode, 'a')
+if again or string.find(flags, '[wnm]') then knowWebhooks() end
 local old, total = tonumber(call('HGET', N, topic) or '0'), nil
 if has(mode, 'k') then held = old end
 if held > old then total = count(topic, held - old, flags, again) end
@@ -81,9 +83,10 @@ return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and knownMembe
  * States departures that Redis has lost before anybody had claimed them. Arguments: node, epoch; for each its kind and subject, as in
  * `CLAIM`, and its age in milliseconds. Who has come back before this is known has never been away for the webhooks.
  */
-export const DEPARTED = script(`
+export const DEPARTED = script(`${WEBHOOK_EVENTS}
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
+knowWebhooks()
 for i = 3, #ARGV, 2 do
   local isMember, subject = string.sub(ARGV[i], 1, 1) == 'r', string.sub(ARGV[i], 2)
   cancelArrival((isMember and 'a' or 'o') .. subject)

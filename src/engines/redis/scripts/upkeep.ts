@@ -1,7 +1,8 @@
+import { CHANGES } from './changes.ts';
 import { HISTORIES, SWEEP_HISTORIES } from './histories.ts';
 import { NOTE_OLD_NODES, SWEEP_RECENT } from './recent-events.ts';
 import { LEASE_MS, script } from './script.ts';
-import { OWN_MS } from './webhook-events.ts';
+import { OWN_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
 
 /** How many due items one call takes, so that no script runs for long. */
 const DUE_MAX = 100;
@@ -15,7 +16,7 @@ local function tellDeparture(subject)
   -- A topic that nobody holds has no number, and nobody to tell.
   if call('HDEL', P .. 'MD:' .. topic, user) == 0 or call('EXISTS', P .. 'T:' .. topic) == 0 then return end
   countChange(topic, user, call('HGET', P .. 'T:' .. topic, 'f') or '')
-  publish(topic, step(topic), '-' .. user)
+  tellRemoved(topic, user)
   local member = call('HGET', P .. 'I:' .. topic, user)
   if not member then return end
   local seq = step(topic)
@@ -60,7 +61,8 @@ end
  * Returns milliseconds until something is due; the claimed webhook events; after how many milliseconds the node must ask for the
  * changes again, 0 if they are no longer there.
  */
-export const CLAIM = script(`${CLAIM_DUE}
+export const CLAIM = script(`${CHANGES}${CLAIM_DUE}
+knowWebhooks()
 local left = incompleteMs()
 if left == 0 then
   for i = 2, #ARGV do askFor(ARGV[i]) end
@@ -73,7 +75,8 @@ return {'ok', dueMs, claims, left}
  * Forgets webhook events that are stored or dropped. Otherwise they are reported again, with the same ids. Arguments: node, or
  * nothing if it stops; the events. Returns milliseconds until something is due, and claimed webhook events.
  */
-export const SETTLE = script(`
+export const SETTLE = script(`${WEBHOOK_EVENTS}
+knowWebhooks()
 for i = 2, #ARGV do settle(ARGV[i]) end
 return {'ok', dueMs, claims}
 `);
@@ -87,8 +90,9 @@ return {'ok', dueMs, claims}
  * milliseconds until something is due; claimed webhook events; how much was swept; how many leases were ended; the events and
  * bytes of histories, and how many events were forgotten.
  */
-export const TICK = script(`${HISTORIES}${SWEEP_HISTORIES}${SWEEP_RECENT}${NOTE_OLD_NODES}
+export const TICK = script(`${HISTORIES}${SWEEP_HISTORIES}${CHANGES}${SWEEP_RECENT}${NOTE_OLD_NODES}
 ${CLAIM_DUE}
+knowWebhooks()
 local ended = 0
 local function endLease(node)
   -- From here on its statements are refused.

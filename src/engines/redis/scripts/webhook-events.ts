@@ -48,153 +48,159 @@ const REPEATED_MAX = 500;
  *
  * A node that is cut off from Redis all that time states too late what it holds. So it is known for a while who was reported as gone. If
  * such a node then states them again, they are reported as back.
+ *
+ * The functions exist once `knowWebhooks` was called: making them takes longer than many a statement about an app without webhooks.
  */
 export const WEBHOOK_EVENTS = `
-local WC, WY, WG, owed = P .. 'WC:' .. (ARGV[1] or ''), P .. 'WY', P .. 'WG', {}
--- The key of the events that are reported one after the other.
-local function orderOf(id)
-  local kind, subject = string.match(id, '^h%d+\\n(%a)\\n(.*)$')
-  if kind == 'a' or kind == 'r' then return P .. 'WK:m' .. subject end
-  if kind == 'o' or kind == 'v' then return P .. 'WK:c' .. subject end
-  return nil
-end
-local function claim(id)
-  if ARGV[1] == '' then
-    dueIn(0)
-    return call('ZADD', W, nowMs(), id)
+local WG, owed = P .. 'WG', {}
+local handOut, report, incompleteMs, noteFor, leave, reportGone, arrive, joinArrival, cancelArrival, askFor, settle, repeatClaims
+local function knowWebhooks()
+  local WC, WY = P .. 'WC:' .. (ARGV[1] or ''), P .. 'WY'
+  -- The key of the events that are reported one after the other.
+  local function orderOf(id)
+    local kind, subject = string.match(id, '^h%d+\\n(%a)\\n(.*)$')
+    if kind == 'a' or kind == 'r' then return P .. 'WK:m' .. subject end
+    if kind == 'o' or kind == 'v' then return P .. 'WK:c' .. subject end
+    return nil
   end
-  local due = nowMs() + ${CLAIM_MS}
-  call('ZADD', W, due, id)
-  call('ZADD', WC, due, id)
-  call('PEXPIRE', WC, ${2 * CLAIM_MS})
-  claims[#claims + 1] = id
-end
--- The end of the claim of the event before this one, if that is claimed by another node and not stored yet.
-local function heldBackUntil(id, order)
-  local before, isInOrder = nil, false
-  for _, one in ipairs(call('ZRANGE', order, 0, -1)) do
-    isInOrder = one == id
-    if isInOrder then break end
-    -- Servers of earlier releases take what they have stored out of W alone.
-    if call('ZSCORE', W, one) then before = one else call('ZREM', order, one) end
+  local function claim(id)
+    if ARGV[1] == '' then
+      dueIn(0)
+      return call('ZADD', W, nowMs(), id)
+    end
+    local due = nowMs() + ${CLAIM_MS}
+    call('ZADD', W, due, id)
+    call('ZADD', WC, due, id)
+    call('PEXPIRE', WC, ${2 * CLAIM_MS})
+    claims[#claims + 1] = id
   end
-  if not isInOrder or not before then return nil end
-  local due = call('ZSCORE', W, before)
-  if call('ZSCORE', WC, before) == due then return nil end
-  return tonumber(due)
-end
-local function handOut(id)
-  local order = orderOf(id)
-  if not order then return claim(id) end
-  call('PEXPIRE', order, ${3 * CLAIM_MS})
-  local due = heldBackUntil(id, order)
-  if due then call('ZADD', W, math.floor(due) + 0.5, id) else claim(id) end
-end
-local function newEvent(kind, subject)
-  local number = number()
-  local id = 'h' .. number .. '\\n' .. kind .. '\\n' .. subject
-  local order = orderOf(id)
-  if order and call('ZCARD', order) < ${IN_ORDER_MAX} then call('ZADD', order, number, id) end
-  if order then call('PEXPIRE', order, ${3 * CLAIM_MS}) end
-  return id
-end
-local function report(kind, subject) handOut(newEvent(kind, subject)) end
--- How long it takes until all nodes have stated what they hold. Below 0 if they have.
-local function untilCompleteMs() return tonumber(call('GET', P .. 'Y') or '0') - nowMs() end
-local function incompleteMs() return math.max(0, untilCompleteMs()) end
-local function isHeldBack(id)
-  local due = call('ZSCORE', W, id)
-  return due and tonumber(due) % 1 > 0
-end
--- Notes until all nodes have stated what they hold.
-local function noteFor(left, name, value)
-  call('HSET', WY, name, value)
-  call('PEXPIRE', WY, left + ${2 * CLAIM_MS})
-end
--- Reports later that somebody has gone, unless they come back.
-local function leave(name)
-  later(name, graceMs)
-  local left = incompleteMs()
-  if left > 0 then noteFor(left, name, text(nowMs())) end
-end
-local function reportGone(kind, subject)
-  local known = untilCompleteMs() + ${GONE_MS}
-  if known > 0 and call('HLEN', WG) < ${GONE_MAX} then
-    call('HSET', WG, kind .. subject, '1')
-    call('PEXPIRE', WG, known)
+  -- The end of the claim of the event before this one, if that is claimed by another node and not stored yet.
+  local function heldBackUntil(id, order)
+    local before, isInOrder = nil, false
+    for _, one in ipairs(call('ZRANGE', order, 0, -1)) do
+      isInOrder = one == id
+      if isInOrder then break end
+      -- Servers of earlier releases take what they have stored out of W alone.
+      if call('ZSCORE', W, one) then before = one else call('ZREM', order, one) end
+    end
+    if not isInOrder or not before then return nil end
+    local due = call('ZSCORE', W, before)
+    if call('ZSCORE', WC, before) == due then return nil end
+    return tonumber(due)
   end
-  report(kind, subject)
-end
--- Reports that a member was added or a channel is occupied, by the kind of that and of the opposite.
-local function arrive(kind, opposite, subject, again)
-  local wasLeaving = call('ZREM', W, opposite .. subject) == 1
-  if call('HDEL', WG, opposite .. subject) == 1 then return report(kind, subject) end
-  if again then return end
-  local left = incompleteMs()
-  if left == 0 then
-    if not wasLeaving then report(kind, subject) end
-    return
+  function handOut(id)
+    local order = orderOf(id)
+    if not order then return claim(id) end
+    call('PEXPIRE', order, ${3 * CLAIM_MS})
+    local due = heldBackUntil(id, order)
+    if due then call('ZADD', W, math.floor(due) + 0.5, id) else claim(id) end
   end
-  local due = text(nowMs() + left + ${OWN_MS}) .. '.5'
-  if wasLeaving then
-    local goneMs = nowMs() - tonumber(call('HGET', WY, opposite .. subject) or text(nowMs()))
-    if goneMs <= ${GRACE_MS} then return end
-    call('ZADD', W, due, newEvent(opposite, subject))
+  local function newEvent(kind, subject)
+    local number = number()
+    local id = 'h' .. number .. '\\n' .. kind .. '\\n' .. subject
+    local order = orderOf(id)
+    if order and call('ZCARD', order) < ${IN_ORDER_MAX} then call('ZADD', order, number, id) end
+    if order then call('PEXPIRE', order, ${3 * CLAIM_MS}) end
+    return id
   end
-  local id = newEvent(kind, subject)
-  call('ZADD', W, due, id)
-  noteFor(left, kind .. subject, id)
-  owed[#owed + 1] = kind .. subject
-end
--- A node holds what another one may have reported too early.
-local function joinArrival(name)
-  if call('HEXISTS', WY, name) == 1 then owed[#owed + 1] = name end
-end
--- It was there before the data were lost.
-local function cancelArrival(name)
-  local id = call('HGET', WY, name)
-  if not id then return end
-  call('HDEL', WY, name)
-  local order = orderOf(id)
-  for _, one in ipairs(call('ZRANGE', order, 0, -1)) do
-    if isHeldBack(one) then
-      call('ZREM', W, one)
-      call('ZREM', order, one)
+  function report(kind, subject) handOut(newEvent(kind, subject)) end
+  -- How long it takes until all nodes have stated what they hold. Below 0 if they have.
+  local function untilCompleteMs() return tonumber(call('GET', P .. 'Y') or '0') - nowMs() end
+  function incompleteMs() return math.max(0, untilCompleteMs()) end
+  local function isHeldBack(id)
+    local due = call('ZSCORE', W, id)
+    return due and tonumber(due) % 1 > 0
+  end
+  -- Notes until all nodes have stated what they hold.
+  function noteFor(left, name, value)
+    call('HSET', WY, name, value)
+    call('PEXPIRE', WY, left + ${2 * CLAIM_MS})
+  end
+  -- Reports later that somebody has gone, unless they come back.
+  function leave(name)
+    later(name, graceMs)
+    local left = incompleteMs()
+    if left > 0 then noteFor(left, name, text(nowMs())) end
+  end
+  function reportGone(kind, subject)
+    local known = untilCompleteMs() + ${GONE_MS}
+    if known > 0 and call('HLEN', WG) < ${GONE_MAX} then
+      call('HSET', WG, kind .. subject, '1')
+      call('PEXPIRE', WG, known)
+    end
+    report(kind, subject)
+  end
+  -- Reports that a member was added or a channel is occupied, by the kind of that and of the opposite.
+  function arrive(kind, opposite, subject, again)
+    local wasLeaving = call('ZREM', W, opposite .. subject) == 1
+    if call('HDEL', WG, opposite .. subject) == 1 then return report(kind, subject) end
+    if again then return end
+    local left = incompleteMs()
+    if left == 0 then
+      if not wasLeaving then report(kind, subject) end
+      return
+    end
+    local due = text(nowMs() + left + ${OWN_MS}) .. '.5'
+    if wasLeaving then
+      local goneMs = nowMs() - tonumber(call('HGET', WY, opposite .. subject) or text(nowMs()))
+      if goneMs <= ${GRACE_MS} then return end
+      call('ZADD', W, due, newEvent(opposite, subject))
+    end
+    local id = newEvent(kind, subject)
+    call('ZADD', W, due, id)
+    noteFor(left, kind .. subject, id)
+    owed[#owed + 1] = kind .. subject
+  end
+  -- A node holds what another one may have reported too early.
+  function joinArrival(name)
+    if call('HEXISTS', WY, name) == 1 then owed[#owed + 1] = name end
+  end
+  -- It was there before the data were lost.
+  function cancelArrival(name)
+    local id = call('HGET', WY, name)
+    if not id then return end
+    call('HDEL', WY, name)
+    local order = orderOf(id)
+    for _, one in ipairs(call('ZRANGE', order, 0, -1)) do
+      if isHeldBack(one) then
+        call('ZREM', W, one)
+        call('ZREM', order, one)
+      end
     end
   end
-end
--- Hands a change out to the node that has stated it.
-local function askFor(name)
-  local kind = string.sub(name, 1, 1)
-  if kind == 'r' or kind == 'v' then
-    -- Who has come back to another node and left again is asked for by that one.
-    local due = call('ZSCORE', W, name)
-    if not due or tonumber(due) - nowMs() > ${OWN_MS} then return end
-    call('ZREM', W, name)
-    reportGone(kind, string.sub(name, 2))
-    return
+  -- Hands a change out to the node that has stated it.
+  function askFor(name)
+    local kind = string.sub(name, 1, 1)
+    if kind == 'r' or kind == 'v' then
+      -- Who has come back to another node and left again is asked for by that one.
+      local due = call('ZSCORE', W, name)
+      if not due or tonumber(due) - nowMs() > ${OWN_MS} then return end
+      call('ZREM', W, name)
+      reportGone(kind, string.sub(name, 2))
+      return
+    end
+    local id = call('HGET', WY, name)
+    if not id then return end
+    call('HDEL', WY, name)
+    for _, one in ipairs(call('ZRANGE', orderOf(id), 0, -1)) do
+      if isHeldBack(one) then handOut(one) end
+    end
   end
-  local id = call('HGET', WY, name)
-  if not id then return end
-  call('HDEL', WY, name)
-  for _, one in ipairs(call('ZRANGE', orderOf(id), 0, -1)) do
-    if isHeldBack(one) then handOut(one) end
+  -- Forgets an event that is stored or dropped, and hands out the next one.
+  function settle(id)
+    call('ZREM', W, id)
+    call('ZREM', WC, id)
+    local order = orderOf(id)
+    if not order or call('ZREM', order, id) == 0 then return end
+    local following = call('ZRANGE', order, 0, 0)[1]
+    if following and isHeldBack(following) then handOut(following) end
   end
-end
--- Forgets an event that is stored or dropped, and hands out the next one.
-local function settle(id)
-  call('ZREM', W, id)
-  call('ZREM', WC, id)
-  local order = orderOf(id)
-  if not order or call('ZREM', order, id) == 0 then return end
-  local following = call('ZRANGE', order, 0, 0)[1]
-  if following and isHeldBack(following) then handOut(following) end
-end
--- Claims again what this node has claimed: it may not have received the answer.
-local function repeatClaims()
-  local claimed = call('ZRANGE', WC, 0, ${REPEATED_MAX - 1}, 'WITHSCORES')
-  for i = 1, #claimed, 2 do
-    if call('ZSCORE', W, claimed[i]) == claimed[i + 1] then claim(claimed[i]) else call('ZREM', WC, claimed[i]) end
+  -- Claims again what this node has claimed: it may not have received the answer.
+  function repeatClaims()
+    local claimed = call('ZRANGE', WC, 0, ${REPEATED_MAX - 1}, 'WITHSCORES')
+    for i = 1, #claimed, 2 do
+      if call('ZSCORE', W, claimed[i]) == claimed[i + 1] then claim(claimed[i]) else call('ZREM', WC, claimed[i]) end
+    end
   end
 end
 `;

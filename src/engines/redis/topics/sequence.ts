@@ -123,7 +123,7 @@ export class Sequence<Message> {
     const isMissed = (number: number) => number > gap.after && (number <= upTo || upTo === 0);
     const unknown = missed.filter(({ number }) => isMissed(number) && !known.has(number));
     this.held = [...held, ...unknown].sort((one, other) => one.number - other.number);
-    // Only events are kept, so numbers between them may be missing.
+    // Only events and changes of members are kept, so numbers between them may be missing.
     this.covered = upTo;
     this.received = Math.max(this.received, this.held.at(-1)?.number ?? 0, upTo);
     if (upTo > 0) this.last ??= Math.min(gap.after, upTo);
