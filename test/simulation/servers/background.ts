@@ -12,18 +12,23 @@ const SENT_MS = 500;
 /** A request with webhook events, as the endpoint of the app gets it. */
 export type WebhookSink = (events: readonly AppWebhookEvent[]) => void;
 
+/** Stores webhook events. Returns those that were not stored before, which are sent. */
+export type WebhookStore = (events: readonly AppWebhookEvent[]) => readonly AppWebhookEvent[];
+
 /** The background loop of a server, as far as its realtime loops know it. */
 export class ModelledBackground {
   /** What the loops have saved at a stop. */
   readonly histories: Uint8Array[] = [];
   private readonly kernel: Kernel;
   private readonly webhooks: WebhookSink;
+  private readonly store: WebhookStore;
   private waiting: { readonly events: readonly AppWebhookEvent[]; readonly port: ModelledPort }[] =
     [];
 
-  constructor(kernel: Kernel, webhooks: WebhookSink) {
+  constructor(kernel: Kernel, webhooks: WebhookSink, store: WebhookStore = (events) => events) {
     this.kernel = kernel;
     this.webhooks = webhooks;
+    this.store = store;
   }
 
   /** Listens to a loop. */
@@ -74,7 +79,7 @@ export class ModelledBackground {
       const ids = events.flatMap(({ id }) => id ?? []);
       if (ids.length > 0) port.postMessage({ type: 'webhook-events-over', ids });
     }
-    const all = taken.flatMap(({ events }) => events);
+    const all = this.store(taken.flatMap(({ events }) => events));
     kernel.after(kernel.random.next() * SENT_MS, () => this.webhooks(all), kernel.world);
   }
 }

@@ -10,7 +10,7 @@ import { NO_CLIENT_TLS } from '../../../src/runtime/tls/certificate.ts';
 import { Context } from '../kernel/context.ts';
 import { ModelledPort } from '../network/message-ports.ts';
 import type { Network } from '../network/network.ts';
-import { ModelledBackground, type WebhookSink } from './background.ts';
+import { ModelledBackground, type WebhookSink, type WebhookStore } from './background.ts';
 import { setHost, type ThreadHost } from './thread-host.ts';
 
 export interface ServerProcessOptions {
@@ -24,6 +24,8 @@ export interface ServerProcessOptions {
   /** What the last stop has saved. */
   readonly histories: Uint8Array | undefined;
   readonly webhooks: WebhookSink;
+  /** Of servers that share a store; otherwise each event is new. */
+  readonly storeWebhooks?: WebhookStore;
   /** Gets each line of the log that no operator should ever see. */
   readonly onError: (text: string) => void;
   /** The share of a core that the loops seem to use. */
@@ -59,7 +61,7 @@ export class ServerProcess implements ThreadHost {
     const { kernel } = options.network;
     this.log = this.openLog();
     this.config = configSchema.parse(options.settings);
-    this.background = new ModelledBackground(kernel, options.webhooks);
+    this.background = new ModelledBackground(kernel, options.webhooks, options.storeWebhooks);
     this.main = this.addThread('loop 0');
   }
 

@@ -67,6 +67,5 @@ export const HASH_COMMANDS: Readonly<Record<string, Command>> = {
 };
 
 function randomFields(keys: Keyspace, [key = '', count]: readonly string[]): Reply {
-  const fields = [...(keys.hash(key)?.keys() ?? [])];
-  return drawn(keys.random, fields, count);
+  return drawn(keys.random, () => [...(keys.hash(key)?.keys() ?? [])], count);
 }

@@ -53,7 +53,7 @@ export const SORTED_SET_COMMANDS: Readonly<Record<string, Command>> = {
     run: (keys, [key = '', count]) =>
       drawn(
         keys.random,
-        (keys.sortedSet(key)?.ordered ?? []).map(({ member }) => member),
+        () => (keys.sortedSet(key)?.ordered ?? []).map(({ member }) => member),
         count,
       ),
   },

@@ -39,7 +39,10 @@ const kinds = [
   ...['redis-silent', 'redis-lost', 'redis-cut', 'redis-cut', 'redis-reply', 'redis-scripts'],
   'redis-hidden',
 ] as const;
-/** What must not come together: a server that cannot see that Redis has lost its data is missing in what the others then report. */
+/**
+ * What must not come together: only a server that cannot see that Redis has lost its data knows whom it holds, so webhooks report them
+ * once more if they come to another server.
+ */
 const losses: readonly Kind[] = ['redis-lost'];
 const absences: readonly Kind[] = ['pause', 'redis-silent', 'redis-hidden'];
 /** How long after the one the other may come. Milliseconds. */
@@ -198,6 +201,7 @@ export class ClusterServers implements Servers {
       },
       apps: [appOf(conditions.keptEvents)],
       histories: undefined,
+      storeWebhooks: (events) => this.storeWebhooks(events),
       webhooks: (events) => this.takeWebhooks(events),
       onError: (text) => scene.broken('error', text),
       busyShare: conditions.busyShare,
@@ -241,10 +245,15 @@ export class ClusterServers implements Servers {
     server.stop(() => void kernel.after(awayMs, () => this.open(place)));
   }
 
-  private takeWebhooks(events: readonly AppWebhookEvent[]): void {
+  /** Returns those that no server has stored before. */
+  private storeWebhooks(events: readonly AppWebhookEvent[]): readonly AppWebhookEvent[] {
     const fresh = events.filter(({ id }) => id === undefined || !this.webhookIds.has(id));
     for (const { id } of fresh) if (id !== undefined) this.webhookIds.add(id);
-    const sent = fresh.filter(() => !this.losesWebhook());
+    return fresh;
+  }
+
+  private takeWebhooks(events: readonly AppWebhookEvent[]): void {
+    const sent = events.filter(() => !this.losesWebhook());
     if (sent.length > 0) this.scene.webhooks(sent);
   }
 }
