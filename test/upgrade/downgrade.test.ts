@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { expect, it } from 'bun:test';
 import { join } from 'node:path';
 import { SQL } from 'bun';
@@ -5,6 +6,7 @@ import packageJson from '../../package.json';
 import { openDatabase } from '../../src/stores/database/database.ts';
 import { migrations } from '../../src/stores/database/migrations.ts';
 import { admin, makeApp } from '../../testing/clients/admin-api.ts';
+import { changeStore } from '../../testing/databases/change-store.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { startFanfare } from '../../testing/servers/fanfare.ts';
 import { TestApp } from '../../testing/servers/test-app.ts';
@@ -42,10 +44,12 @@ it('a server refuses the store of a later release in one line, as docs/operate/u
 it('an app with settings of a later version is served without them, and keeps them in the store', async () => {
   await using server = await startFanfare({ onlyOne: 'sqlite-file' });
   const made = await makeApp(server, { clientEvents: true });
-  await using sql = new SQL(`sqlite:${join(server.directory, 'fanfare.db')}`);
   const later = JSON.stringify({ clientEvents: true, limits: { rooms: 3 }, rooms: true });
-  await sql`UPDATE apps SET settings = ${later} WHERE id = ${made.id}`;
-  await sql`UPDATE revisions SET revision = revision + 1 WHERE what = 'apps'`;
+  await changeStore(
+    server,
+    `UPDATE apps SET settings = '${later}' WHERE id = '${made.id}'`,
+    `UPDATE revisions SET revision = revision + 1 WHERE what = 'apps'`,
+  );
   await eventually(
     async () => (await admin(server, 'GET', '/conditions')).text,
     (text) => text.includes('does not apply them: limits.rooms, rooms.'),
@@ -54,7 +58,8 @@ it('an app with settings of a later version is served without them, and keeps th
   await client.subscribe('news');
   const changed = await admin(server, 'PATCH', `/apps/${made.id}`, { body: { name: 'renamed' } });
   expect(changed.status).toBe(200);
-  const [row] = await sql`SELECT name, settings FROM apps WHERE id = ${made.id}`;
+  using store = new Database(join(server.directory, 'fanfare.db'), { readonly: true });
+  const row = store.query('SELECT name, settings FROM apps WHERE id = ?').get(made.id);
   expect(row).toEqual({ name: 'renamed', settings: later });
   const unknown = await admin(server, 'PATCH', `/apps/${made.id}`, { body: { rooms: false } });
   expect([unknown.status, unknown.text]).toEqual([400, expect.stringContaining('rooms')]);
