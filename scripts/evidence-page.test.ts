@@ -35,6 +35,11 @@ describe('the page of evidence', () => {
     expect(page).not.toContain('| power |');
   });
 
+  it('names the kinds of runs of which none is kept', () => {
+    expect(print(row)).toContain('\n- Power: no run is kept\n');
+    expect(print(row)).not.toContain('Real faults: no run');
+  });
+
   it('counts machines in the order of their runs, each once', () => {
     const other = { ...row, name: 'pause', machine: { ...row.machine, cores: 64 } };
     const page = print(row, other, { ...row, name: 'redis' });

@@ -114,7 +114,7 @@ Why you can believe the [guarantees](guarantees.md): what was run, how often, an
       return own.length === 0 ? [] : [printSection(headings[section], own, { machines, released })];
     }),
     ...(mended.length === 0 ? [] : [printMended(mended)]),
-    printNotRun(rows.filter(({ result }) => result === 'not run')),
+    printNotRun(rows),
     `## Machines\n\n${machines.map((text, at) => `${at + 1}. ${text}`).join('\n')}`,
   ];
   return `${parts.join('\n\n')}\n`;
@@ -140,9 +140,15 @@ function printMended(mended: readonly MendedFault[]): string {
   return `## Found this way, and mended\n\n${table(['what was wrong', 'promise', 'found by'], lines)}`;
 }
 
+/** What a machine could not run, the kinds of runs of which none is kept, and what no run covers. */
 function printNotRun(rows: readonly EvidenceRow[]): string {
-  const missing = rows.map(({ name, why = 'not possible on this machine' }) => `${name}: ${why}`);
-  return `## Not run\n\n${[...missing, ...NOT_COVERED].map((text) => `- ${text}`).join('\n')}`;
+  const impossible = rows
+    .filter(({ result }) => result === 'not run')
+    .map(({ name, why = 'not possible on this machine' }) => `${name}: ${why}`);
+  const missing = evidenceSections
+    .filter((section) => rows.every((row) => row.section !== section))
+    .map((section) => `${headings[section].title}: no run is kept`);
+  return `## Not run or not kept\n\n${[...impossible, ...missing, ...NOT_COVERED].map((text) => `- ${text}`).join('\n')}`;
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -33,7 +33,7 @@ export function connectionsWithin(openFiles: number): number {
   return Math.max(0, shareOpenFiles(openFiles).connections - BESIDE);
 }
 
-/** The limit of open files that a server needs for so many clients. */
+/** The limit of open files that a server needs for a number of clients. */
 export function openFilesFor(connections: number): number {
   let [low, high] = [connections, connections * 2 + 10_000];
   while (low < high) {
@@ -44,7 +44,7 @@ export function openFilesFor(connections: number): number {
   return low;
 }
 
-/** The two settings that allow a server so many clients, in words. */
+/** The two settings that allow a server this number of clients, in words. */
 export function settingsFor(connections: number): string {
   const files = openFilesFor(connections);
   const nrOpen = Number(readFileSync('/proc/sys/fs/nr_open', 'utf8'));

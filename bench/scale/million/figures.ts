@@ -19,7 +19,7 @@ export interface Tenth {
 }
 
 export interface MeasuredMillion {
-  /** Why there were so many connections. */
+  /** What limited the number of connections. */
   readonly why: string;
   /** Whether the machine ran out of memory. */
   readonly endedEarly: boolean;

@@ -40,8 +40,8 @@ const kinds = [
   'redis-hidden',
 ] as const;
 /**
- * What must not come together: only a server that cannot see that Redis has lost its data knows whom it holds, so webhooks report them
- * once more if they come to another server.
+ * What must not come together. A server that cannot reach Redis is the only one that knows whom it holds once Redis has lost its
+ * data. Webhooks report these users once more if they come to another server.
  */
 const losses: readonly Kind[] = ['redis-lost'];
 const absences: readonly Kind[] = ['pause', 'redis-silent', 'redis-hidden'];
