@@ -74,7 +74,7 @@ export class Home {
     this.timers = timers;
     this.send = send;
     this.cache = new EventCache(timers, itemsHere, cachedCharacters / homes);
-    this.keys = new PublishedKeys(timers, itemsHere);
+    this.keys = new PublishedKeys(itemsHere);
     this.histories = new Histories({
       timers,
       meter,

@@ -1,4 +1,4 @@
-import { expect, it } from 'bun:test';
+import { afterEach, expect, it, setSystemTime } from 'bun:test';
 import type { EventId } from '../channels/history/event-id.ts';
 import { channelName, FakeClock } from '../channels/hub.fixture.ts';
 import { PUBLISHED_KEY_MS, PublishedKeys } from './published-keys.ts';
@@ -6,9 +6,11 @@ import { PUBLISHED_KEY_MS, PublishedKeys } from './published-keys.ts';
 const [news, other] = [channelName('news').text, channelName('other').text];
 const id = '1-abcdefgh' as EventId;
 
+afterEach(() => void setSystemTime());
+
 it('finds an event by app, channel and key, for five minutes', () => {
   const clock = new FakeClock();
-  const keys = new PublishedKeys(clock, 100);
+  const keys = new PublishedKeys(100, clock);
   keys.add('1', news, { key: 'k', id });
   keys.add('1', other, { key: 'k', id: undefined });
   expect(keys.find('1', news, 'k')).toMatchObject({ id });
@@ -23,9 +25,16 @@ it('finds an event by app, channel and key, for five minutes', () => {
   expect(keys.size).toBe(1);
 });
 
+it('remembers them when the clock of the system is set forward', () => {
+  const keys = new PublishedKeys(100);
+  keys.add('1', news, { key: 'k', id });
+  setSystemTime(Date.now() + 2 * PUBLISHED_KEY_MS);
+  expect(keys.find('1', news, 'k')).toMatchObject({ id });
+});
+
 it('forgets the keys of apps that add none any more', () => {
   const clock = new FakeClock();
-  const keys = new PublishedKeys(clock, 100);
+  const keys = new PublishedKeys(100, clock);
   for (let n = 0; n < 150; n++) keys.add('gone', news, { key: `k-${n}`, id });
   keys.add('here', news, { key: 'k', id });
   clock.advance(PUBLISHED_KEY_MS);
@@ -34,7 +43,7 @@ it('forgets the keys of apps that add none any more', () => {
 });
 
 it('is bounded; the app with most keys loses its oldest ones', () => {
-  const keys = new PublishedKeys(new FakeClock(), 10);
+  const keys = new PublishedKeys(10, new FakeClock());
   for (let n = 0; n < 20; n++) keys.add('loud', news, { key: `k-${n}`, id });
   expect(keys.size).toBe(10);
   for (let n = 0; n < 3; n++) keys.add('quiet', news, { key: `k-${n}`, id });

@@ -3,6 +3,7 @@ import type { EventId } from '../channels/history/event-id.ts';
 import { FairBudget } from '../runtime/fairness/fair-budget.ts';
 import { OldestFirst } from '../runtime/oldest-first.ts';
 import type { Clock } from '../runtime/ports.ts';
+import { monotonicTimers } from '../runtime/system-timers.ts';
 
 /** How long a key is remembered. Milliseconds. */
 export const PUBLISHED_KEY_MS = 300_000;
@@ -30,10 +31,10 @@ export class PublishedKeys {
   private readonly budget: FairBudget;
   private readonly clock: Clock;
 
-  /** `max`: the limit for all apps. Each key takes about 300 bytes. */
-  constructor(clock: Clock, max: number) {
-    this.clock = clock;
+  /** `max`: the limit for all apps. Each key takes about 300 bytes. A clock that can be set forward would forget keys too early. */
+  constructor(max: number, clock: Clock = monotonicTimers) {
     this.budget = new FairBudget(max);
+    this.clock = clock;
   }
 
   get size(): number {
@@ -78,8 +79,7 @@ export class PublishedKeys {
       const oldest = keys?.oldest();
       const expiresAtMs = oldest === undefined ? undefined : keys?.get(oldest)?.expiresAtMs;
       if (oldest === undefined || expiresAtMs === undefined) return;
-      // A later time comes from before the clock was set back.
-      if (expiresAtMs > nowMs && expiresAtMs <= nowMs + PUBLISHED_KEY_MS) return;
+      if (expiresAtMs > nowMs) return;
       this.forget(appId, oldest);
     }
   }

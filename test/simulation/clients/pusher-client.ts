@@ -4,6 +4,7 @@ import { recordOf } from '../../../src/doctor/client/client-messages.ts';
 import { channelAuth } from '../../../src/doctor/client/signed-request.ts';
 import type { Resumed } from '../../../src/verify/history/line.ts';
 import { kernelInUse } from '../kernel/globals.ts';
+import { ClientRequest } from '../network/client-request.ts';
 import { CLIENT_EVENT, type ClientWorld, type CrowdMember, type Part } from './crowd-member.ts';
 import { notePusher, type PusherNetwork } from './pusher-runtime.ts';
 
@@ -14,6 +15,11 @@ export type PusherTransport = 'ws' | 'xhr_streaming' | 'xhr_polling';
 const SIGNED_MS = 30;
 const REOPENED_MS = 200;
 const RELOADED_MS = 1_000;
+/**
+ * Over HTTP, a page comes back to a channel so long after it has left it, at least. `pusher-js` sends both requests side by side, and
+ * they overtake one another by more here than they do in browsers, and than the server puts in order again. Milliseconds.
+ */
+const APART_MS = 250;
 
 const ID_AT_END = /,"id":"([^"]+)"}$/;
 
@@ -35,6 +41,7 @@ export class PusherClient implements CrowdMember {
   private pusher: PusherJs | undefined;
   private n = 0;
   private code = 1006;
+  private leftAtMs = 0;
 
   constructor(part: Part, world: ClientWorld, transports: readonly PusherTransport[]) {
     this.part = part;
@@ -96,11 +103,13 @@ export class PusherClient implements CrowdMember {
   leave(channel: string): void {
     if (this.pusher?.channel(channel)?.subscribed !== true) return;
     this.left.add(channel);
+    this.leftAtMs = performance.now();
     this.stale.add(channel);
     this.pusher.unsubscribe(channel);
   }
 
   enter(channel: string): void {
+    if (this.usesHttp && performance.now() - this.leftAtMs < APART_MS) return;
     if (this.left.delete(channel)) this.subscribe(channel);
   }
 
@@ -130,6 +139,10 @@ export class PusherClient implements CrowdMember {
     this.network.carrier?.slowDown(bytesPerMs);
   }
 
+  private get usesHttp(): boolean {
+    return this.network.carrier instanceof ClientRequest;
+  }
+
   private get wanted(): readonly string[] {
     return this.part.channels.filter((channel) => !this.left.has(channel));
   }
@@ -151,6 +164,8 @@ export class PusherClient implements CrowdMember {
     const { recorder } = this.world;
     if (this.socket !== undefined && state !== 'connected') {
       recorder.add('close', { c, n: this.n, code: this.code });
+      // The server may have got no request that broke: then it waits for the next one.
+      if (this.usesHttp) recorder.add('fault', { what: 'cut-off' });
       this.socket = undefined;
       this.stale.clear();
     }
