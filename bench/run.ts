@@ -10,7 +10,7 @@ import { benchPush } from './push/deliver.ts';
 import { printConditions, printStep } from './report.ts';
 import { million } from './scale/million/million.ts';
 import { neighbours } from './scale/neighbours/neighbours.ts';
-import { recovery } from './scale/recovery.ts';
+import { recovery } from './scale/recovery/recovery.ts';
 import { storm } from './scale/storm/storm.ts';
 import { tls } from './scale/tls/tls.ts';
 import { type Bench, choose } from './scenario.ts';

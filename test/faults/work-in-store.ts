@@ -123,3 +123,10 @@ export class WorkInStore {
 
 /** More than are made in a round. */
 const APPS_LOOKED_AT = 500;
+
+/** What was answered so seldom that a scene shows nothing: less than once before each fault, in the mean. */
+export function tooFew(answered: Readonly<Record<string, number>>, faults: number): string[] {
+  return Object.entries(answered)
+    .filter(([, count]) => count < faults)
+    .map(([what, count]) => `only ${count} ${what} were answered before ${faults} faults`);
+}

@@ -14,8 +14,10 @@ const CHANGES: ReadonlySet<Op> = new Set([
   'left',
 ]);
 
-/** Clients may notice a fault only after this time. Milliseconds. */
+/** Clients may notice a fault only this long after it began. Milliseconds. */
 const NOTICED_MS = 1000;
+/** Servers end connections up to 5 s after Redis has lost what it knew of them. Milliseconds. */
+const REDIS_LOST_NOTICED_MS = 6000;
 
 const RECOVERIES_MAX = 10_000;
 
@@ -35,8 +37,7 @@ export class Recoveries {
   get all(): readonly Recovery[] {
     const missing = this.waiting.map(({ t }) => ({
       t,
-      first: null,
-      median: null,
+      ...this.clientsAfter(t, Number.POSITIVE_INFINITY),
       seconds: null,
     }));
     return [...this.done, ...missing].toSorted((a, b) => a.t - b.t);
@@ -46,13 +47,14 @@ export class Recoveries {
   see(line: Line): void {
     if (line.op === 'fault') {
       if (this.done.length + this.waiting.length >= RECOVERIES_MAX) return;
-      const { t, until = t } = line;
+      const { what, t, until = t } = line;
       if (this.waiting.length === 0) {
         this.rightSince = this.recording.isRight ? t : undefined;
         this.clients.clear();
         this.lookAtClients(t);
       }
-      this.waiting.push({ t, until: Math.max(until, t + NOTICED_MS) });
+      const noticed = what === 'redis-lost' ? until + REDIS_LOST_NOTICED_MS : t + NOTICED_MS;
+      this.waiting.push({ t, until: Math.max(until, noticed) });
       return;
     }
     const [first] = this.waiting;
@@ -79,16 +81,21 @@ export class Recoveries {
       const { t, until } = this.waiting[at] ?? { t: 0, until: Number.POSITIVE_INFINITY };
       if (now < until) continue;
       this.waiting.splice(at--, 1);
-      const sinces = [...this.clients.values()].map((each) => each ?? since);
-      const times = sinces.filter((each) => each > t).toSorted((a, b) => a - b);
-      const secondsOf = (each = t) => Math.max(0, each - t) / 1000;
-      this.done.push({
-        t,
-        first: secondsOf(times[0]),
-        median: secondsOf(times[Math.floor((times.length - 1) / 2)]),
-        seconds: secondsOf(since),
-      });
+      this.done.push({ t, ...this.clientsAfter(t, since), seconds: Math.max(0, since - t) / 1000 });
     }
+  }
+
+  /** When the first of the clients that a fault has reached was right again, and when half of them were. `since`: when those are that are not yet. */
+  private clientsAfter(t: number, since: number): Pick<Recovery, 'first' | 'median'> {
+    const sinces = [...this.clients.values()].map((each) => each ?? since);
+    const times = sinces.filter((each) => each > t).toSorted((a, b) => a - b);
+    // If a fault that has ended has reached nobody, all were right from its beginning on.
+    const without = since === Number.POSITIVE_INFINITY ? since : t;
+    const secondsAt = (at: number) => {
+      const seconds = ((times[at] ?? without) - t) / 1000;
+      return Number.isFinite(seconds) ? seconds : null;
+    };
+    return { first: secondsAt(0), median: secondsAt(Math.floor((times.length - 1) / 2)) };
   }
 }
 

@@ -3,7 +3,7 @@ import type { Amounts } from '../amounts.ts';
 import { DISK_PROGRAMS } from '../machine/own-disk.ts';
 import { type OnOwnDisk, onOwnDisk, STORES, whyNoStore } from '../on-own-disk.ts';
 import { type Scene, scene, type Trial } from '../trial.ts';
-import { WorkInStore } from '../work-in-store.ts';
+import { tooFew, WorkInStore } from '../work-in-store.ts';
 
 const BETWEEN_MIN_MS = 1000;
 const BETWEEN_MAX_MS = 5000;
@@ -55,6 +55,7 @@ function filling({ times }: Amounts) {
     const after = await work.lost(installation.server, 'all');
     for (const what of [...before, ...after]) trial.problem(`lost: ${what}`);
     for (const [what, count] of Object.entries(work.answered)) trial.did(`${what} answered`, count);
+    for (const problem of tooFew(work.answered, times)) trial.problem(problem);
     await trial.settles();
   };
 }

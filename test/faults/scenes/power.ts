@@ -2,10 +2,8 @@ import type { Amounts } from '../amounts.ts';
 import { DISK_PROGRAMS } from '../machine/own-disk.ts';
 import { type OnOwnDisk, onOwnDisk, STORES, whyNoStore } from '../on-own-disk.ts';
 import { type Scene, scene, type Trial } from '../trial.ts';
-import { WorkInStore } from '../work-in-store.ts';
+import { tooFew, WorkInStore } from '../work-in-store.ts';
 
-/** After as many cuts, everything has to come to rest. */
-const AT_A_TIME = 5;
 /** How long a server runs before it is asked to change its store, and then before its power is cut. Milliseconds. */
 const RUNS_MAX_MS = 3000;
 const WORKS_MIN_MS = 50;
@@ -13,17 +11,28 @@ const WORKS_MAX_MS = 1500;
 /** How long the disk is gone before the programs are, and they before they are started again. Milliseconds. */
 const BETWEEN_MAX_MS = 300;
 const GONE_MAX_MS = 2000;
+/** How long the last cut may be put off because too little was answered before. Milliseconds. */
+const PUT_OFF_MAX_MS = 30_000;
+const LOOK_MS = 50;
 
 /** Cuts the power of a server and of its store, and looks whether everything is there that was answered. */
-function cutting({ kills: times }: Amounts) {
+function cutting({ kills: times, killsTogether }: Amounts) {
   return async (trial: Trial<OnOwnDisk>) => {
     const { installation, random } = trial;
     const work = new WorkInStore(random);
     const password = installation.server.adminPassword;
+    let triggers = 0;
     for (let done = 1; done <= times; done++) {
+      const triggersBefore = trial.triggersAnswered;
       await trial.pass(random.between(0, RUNS_MAX_MS));
       await work.begin(installation.server);
       await trial.pass(random.between(WORKS_MIN_MS, WORKS_MAX_MS));
+      const answered = () => ({
+        ...work.answered,
+        triggers: triggers + trial.triggersAnswered - triggersBefore,
+      });
+      if (done === times) await untilEnough(trial, () => tooFew(answered(), times).length === 0);
+      ({ triggers } = answered());
       work.ending();
       trial.fault('power', { at: 0 });
       await installation.losePower(random.between(0, BETWEEN_MAX_MS));
@@ -36,10 +45,18 @@ function cutting({ kills: times }: Amounts) {
       if (installation.server.adminPassword !== password) {
         trial.problem(`power cut ${done} has changed the password of the admin API`);
       }
-      if (done % AT_A_TIME === 0 || done === times) await trial.settles();
+      if (done % killsTogether === 0 || done === times) await trial.settles();
     }
+    const answered = { ...work.answered, triggers };
     for (const [what, count] of Object.entries(work.answered)) trial.did(`${what} answered`, count);
+    for (const problem of tooFew(answered, times)) trial.problem(problem);
   };
+}
+
+/** Lets a server work for longer if its rounds were all so short that too little was answered. */
+async function untilEnough(trial: Trial<OnOwnDisk>, isEnough: () => boolean): Promise<void> {
+  const startedAtMs = performance.now();
+  while (!isEnough() && performance.now() - startedAtMs < PUT_OFF_MAX_MS) await trial.pass(LOOK_MS);
 }
 
 export function powerScenes(amounts: Amounts): readonly Scene[] {

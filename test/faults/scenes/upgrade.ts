@@ -67,7 +67,7 @@ async function upgrading(trial: Trial<Upgradable>): Promise<void> {
   for (const version of way) {
     for (const at of installation.ports.keys()) {
       await trial.pass(random.between(BETWEEN_MIN_MS, BETWEEN_MAX_MS));
-      trial.fault('stop', { at });
+      trial.fault('stop', { at, ms: DRAIN_SECONDS * 1000 });
       await installation.replace(at, version);
       trial.did(`replaced by ${version.name}`);
     }

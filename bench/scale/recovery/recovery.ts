@@ -1,15 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Recovery } from '../../src/verify/check/verdict.ts';
-import { isKept } from '../../src/verify/report.ts';
-import { USUAL } from '../../test/faults/amounts.ts';
-import { allScenes } from '../../test/faults/scenes/all.ts';
-import { Evidence } from '../../testing/evidence/evidence.ts';
-import type { EvidenceResult } from '../../testing/evidence/rows.ts';
-import { describeConditions } from '../machine/conditions.ts';
-import { countOf, parseOptions, UsageError, writeResults } from '../options.ts';
-import { align, median, printConditions } from '../report.ts';
+import { isKept } from '../../../src/verify/report.ts';
+import { USUAL } from '../../../test/faults/amounts.ts';
+import { allScenes } from '../../../test/faults/scenes/all.ts';
+import { Evidence } from '../../../testing/evidence/evidence.ts';
+import { describeConditions } from '../../machine/conditions.ts';
+import { countOf, parseOptions, UsageError, writeResults } from '../../options.ts';
+import { printConditions } from '../../report.ts';
+import { evidenceOf, printRecovery, type SceneRecovery } from './figures.ts';
 
 /** `npm run bench -- recovery`: how long after a fault clients are right again. */
 
@@ -25,27 +24,6 @@ npm run bench -- recovery [options]
   --record     keep the results in bench/evidence
   --help       print this
 `;
-
-interface SceneRecovery {
-  readonly scene: string;
-  /** Why it was not run, or what is wrong with it. */
-  readonly why?: string;
-  readonly isRun: boolean;
-  /** Of each fault. */
-  readonly recovered: readonly Recovery[];
-  readonly load: number;
-}
-
-const columns: readonly (readonly [head: string, figure: (all: readonly Recovery[]) => number])[] =
-  [
-    ['first', (all) => median(all.map(({ first }) => first ?? Number.POSITIVE_INFINITY))],
-    ['half', (all) => median(all.map((each) => each.median ?? Number.POSITIVE_INFINITY))],
-    ['all', (all) => median(all.map(({ seconds }) => seconds ?? Number.POSITIVE_INFINITY))],
-    [
-      'slowest',
-      (all) => Math.max(...all.map(({ seconds }) => seconds ?? Number.POSITIVE_INFINITY)),
-    ],
-  ];
 
 export async function recovery(args: string[]): Promise<number> {
   const { values } = parseOptions({
@@ -72,7 +50,7 @@ export async function recovery(args: string[]): Promise<number> {
     evidence?.record(evidenceOf(one, kills));
   }
   if (found.length === 0) throw new UsageError(`no scene has "${values.only}" in its name`);
-  console.log(`\n${print(found)}`);
+  console.log(`\n${printRecovery(found)}`);
   await writeResults(values.json, { kills, scenes: found });
   return found.every(({ isRun, why }) => !isRun || why === undefined) ? 0 : 1;
 }
@@ -95,7 +73,12 @@ async function* scenesOf(only: string, kills: number): AsyncGenerator<SceneRecov
       }
       const seed = Math.floor(Math.random() * 2 ** 31);
       const file = join(folder, `${at}.jsonl`);
-      const { verdict, problems } = await scene.run({ seed, file, stop: stop.signal });
+      const { verdict, problems } = await scene.run({
+        seed,
+        file,
+        stop: stop.signal,
+        isQuiet: true,
+      });
       const { recovered } = verdict;
       const faults = isKept(verdict) ? problems : [...problems, 'a promise was broken'];
       const why = faults.length === 0 ? {} : { why: `${faults.join('; ')}; seed ${seed}` };
@@ -104,42 +87,4 @@ async function* scenesOf(only: string, kills: number): AsyncGenerator<SceneRecov
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-const cell = (seconds: number): string => (Number.isFinite(seconds) ? seconds.toFixed(1) : 'never');
-
-function print(found: readonly SceneRecovery[]): string {
-  return [
-    'Seconds from a fault until the first, half and all of the clients that it has reached were right again: medians of all faults',
-    'of a scene, and the slowest one',
-    ...align([
-      ['', 'faults', ...columns.map(([head]) => head), ''],
-      ...found.map(({ scene, recovered, why = '' }) => [
-        scene,
-        String(recovered.length),
-        ...columns.map(([, figure]) => (recovered.length === 0 ? '' : cell(figure(recovered)))),
-        why,
-      ]),
-    ]),
-  ].join('\n');
-}
-
-function evidenceOf(
-  { scene, why, isRun, recovered, load }: SceneRecovery,
-  kills: number,
-): EvidenceResult {
-  const result = why === undefined ? 'measured' : 'broken';
-  const figures = columns.map(([head, figure]) => [head, `${cell(figure(recovered))} s`]);
-  return {
-    section: 'recovery',
-    name: scene,
-    command: `npm run bench -- recovery --kills ${kills} --only '${scene}'`,
-    result: isRun ? result : 'not run',
-    ...(why === undefined ? {} : { why }),
-    figures: {
-      faults: recovered.length,
-      ...(recovered.length === 0 ? {} : Object.fromEntries(figures)),
-      'load average before': load.toFixed(1),
-    },
-  };
 }
