@@ -162,14 +162,16 @@ export class RedisModel {
   }
 
   /** Runs a command that scripts can call as well. Returns a failure. */
-  private runCommand(keys: Keyspace, [name = '', ...words]: readonly string[]): Reply {
-    const upper = name.toUpperCase();
+  private runCommand(keys: Keyspace, all: readonly string[]): Reply {
+    const [name = ''] = all;
+    // Scripts write them so.
+    const command = COMMANDS.get(name) ?? COMMANDS.get(name.toUpperCase());
+    const words = all.slice(1);
     try {
-      if (upper === 'PUBLISH') return this.publish(words[0] ?? '', words[1] ?? '');
-      const command = COMMANDS.get(upper);
+      if (name === 'PUBLISH') return this.publish(words[0] ?? '', words[1] ?? '');
       if (command === undefined) throw new Error(`the model has no command ${name}`);
       const { arity, run } = command;
-      const count = words.length + 1;
+      const count = all.length;
       if (arity < 0 ? count < -arity : count !== arity) {
         throw new Failure(`ERR wrong number of arguments for '${name.toLowerCase()}' command`);
       }
