@@ -327,6 +327,13 @@ describe('webhooks', () => {
     expect(story(1).after(10_000).say('calm').wrong).toEqual(['webhooks']);
   });
 
+  it('need not come at all if nobody stayed for long in a channel that they tell of', () => {
+    const stayed = (ch: string, ms: number) =>
+      story(0).open(1).enter(1, ch).after(ms).close(1).after(10_000).say('calm').wrong;
+    expect([stayed('news', 2900), stayed('#server-to-user-ann', 15_000)]).toEqual([[], []]);
+    expect(stayed('news', 3100)).toEqual(['webhooks']);
+  });
+
   it('need not report an absence of less than 15 s that a killed server caused', () => {
     const away = (ms: number, what: string) => {
       const told = occupied().after(4000).close(1).fault(what).after(ms).open(1, 2);
