@@ -209,6 +209,36 @@ describe('the end of a publish', () => {
     );
   });
 
+  it('is sent at the start of the only server, though the one that crashed had claimed it', async () => {
+    const some = [];
+    for (let index = 0; index < 50; index++) some.push(await finished());
+    sink.kept = new Promise(() => undefined);
+    start(true);
+    await timers.advance(1);
+    sink.sent.length = 0;
+    sink.kept = Promise.resolve();
+    start(true);
+    await timers.advance(0);
+    expect(sink.sent.filter((what) => what.includes(' end ')).toSorted()).toEqual(
+      some.map(({ id }) => `one end ${id}`).toSorted(),
+    );
+  });
+
+  it('is claimed once at the start of the only server, if its instance is not served', async () => {
+    for (let index = 0; index < 50; index++) await finished();
+    served.clear();
+    let claims = 0;
+    const claim = pending.claim.bind(pending);
+    pending.claim = async (wanted) => {
+      timers.setClock(1);
+      claims++;
+      return claims > 10 ? [] : await claim(wanted);
+    };
+    start(true);
+    await timers.advance(CHECK_MS - 1);
+    expect(claims).toBe(3);
+  });
+
   it('has the same time whichever server sends it', async () => {
     const events = start();
     const publish = await finished();

@@ -3,11 +3,7 @@ import type { Log, Timers } from '../../runtime/ports.ts';
 import { RecentSet } from '../../runtime/recent.ts';
 import { Poller } from '../../runtime/time/poller.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
-import {
-  COMPLETION_GRACE_MS,
-  hasCompletionEvents,
-  type PendingCompletionEvents,
-} from '../pending-completion-events.ts';
+import { hasCompletionEvents, type PendingCompletionEvents } from '../pending-completion-events.ts';
 import type { PublishStore } from '../publish-store.ts';
 import type { StoryStore } from '../story-store.ts';
 import { publishWebhookUrl } from '../webhooks/publish-webhook.ts';
@@ -54,13 +50,15 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
   private readonly starts = new RecentSet<number>(STARTS_MAX);
   /** Publishes whose end is being sent. */
   private readonly sending = new Set<number>();
-  private isFirstPoll = true;
+  /** Before its first poll, the only server takes what is due before this: also what a server has claimed that crashed. */
+  private takenOverUntilMs: number;
   private isStopped = false;
   private readonly polling: Poller;
   private onIdle: (() => void) | undefined;
 
   constructor(options: CompletionEventsOptions) {
     this.options = options;
+    this.takenOverUntilMs = options.isAlone ? options.timers.now() + CLAIM_MS - 1 : 0;
     this.polling = new Poller(options.timers, () => this.poll());
     this.polling.wakeLater(0);
   }
@@ -151,20 +149,22 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
     await Promise.all(stored);
   }
 
-  /** Sends pending events that other servers should have sent. */
+  /** Sends pending events that other servers should have sent, or an earlier life of this one. */
   private async poll(): Promise<number> {
-    const { pending, isAlone, timers, storeFailed } = this.options;
+    const { pending, timers, storeFailed } = this.options;
     try {
       const nowMs = timers.now();
-      // At the start of the only server, no other one is about to send them.
-      const dueMs = this.isFirstPoll && isAlone ? nowMs + COMPLETION_GRACE_MS : nowMs;
-      const untilMs = nowMs + CLAIM_MS;
-      const events = await pending.claim({ nowMs: dueMs, untilMs, limit: SENT_AT_ONCE });
+      const events = await pending.claim({
+        // Before the end of its own claims, so that it does not claim the same again and again.
+        nowMs: Math.max(nowMs, this.takenOverUntilMs),
+        untilMs: nowMs + CLAIM_MS,
+        limit: SENT_AT_ONCE,
+      });
       await Promise.all(
         events.map(({ publish, finishedAtMs }) => this.complete(publish, finishedAtMs)),
       );
       if (events.length === SENT_AT_ONCE) return 0;
-      this.isFirstPoll = false;
+      this.takenOverUntilMs = 0;
     } catch (error) {
       // While stopping, the store may already be closed.
       if (!this.isStopped) storeFailed(error);

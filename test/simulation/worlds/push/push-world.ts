@@ -55,10 +55,10 @@ export class PushWorld {
   constructor(seed: Seed) {
     const { devices, store } = this;
     const { sabotage } = seed;
-    const kernel = new Kernel(seed.seed);
+    const kernel = new Kernel(seed.seed, seed.trace);
     useKernel(kernel);
     const time = new WorldTime(kernel);
-    const history = new RecordedHistory(() => time.now());
+    const history = new RecordedHistory(() => time.now(), kernel);
     const { random } = kernel;
     this.time = time;
     this.history = history;

@@ -18,6 +18,7 @@ export interface EndpointsOptions {
   readonly time: WorldTime;
   readonly random: Random;
   readonly history: RecordedHistory;
+  readonly trace: ((text: string) => void) | undefined;
 }
 
 /** The addresses that webhooks are sent to. */
@@ -46,6 +47,7 @@ export class Endpoints {
     const mood = this.moods.get(url) ?? 'fine';
     const pause = (ms: number) => new Promise<void>((resolve) => time.after(ms, resolve));
     await pause(random.between(1, LINK_MS));
+    this.options.trace?.(`${url}, which is ${mood}, is sent ${body}`);
     if (mood === 'away') return { result: 'unreachable', why: 'refused' };
     this.receive(url, String(body));
     if (mood === 'mute') {

@@ -40,12 +40,10 @@ const webhooks: readonly InstanceWebhook[] = [
   { url: INSTANCE_HOOK, events: ['v1.PublishToUsersAttempt'], secret: 'secret', customData: {} },
 ];
 
-const log: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
+function logOf({ trace }: Kernel): Log {
+  const say: Log['info'] = (text, fields) => trace?.(`${text} ${JSON.stringify(fields ?? {})}`);
+  return { debug: say, info: say, warn: say, error: say };
+}
 
 export interface StoreServerOptions {
   readonly kernel: Kernel;
@@ -84,6 +82,7 @@ export async function startServer(
 ): Promise<StoreServer> {
   const { kernel, disk, endpoints, app, random, instance, gateways, say } = options;
   const isAlive = () => !context.isDead;
+  const log = logOf(kernel);
   /** What comes from outside is handled by the server, unless it has died. */
   const inside = async <T>(outside: Promise<T>): Promise<T> => {
     const value = await outside;

@@ -19,8 +19,14 @@ import type { Disk, DiskFault } from './disk.ts';
 import { Endpoints, PUBLISH_HOOK } from './endpoints.ts';
 import { type StoreServer, startServer } from './server.ts';
 
-/** How long everything works before that is judged: longer than pauses of webhooks that began before. */
-const CALM_MS = 60_000;
+/** How long everything works before that is judged: longer than the pauses of webhooks that began before. */
+const CALM_MS = 55_000;
+
+/**
+ * The same for a server whose store has failed: the report of a publish that could not be stored stays claimed for a minute, and waiting
+ * webhooks are counted again every 30 s.
+ */
+const FAILED_CALM_MS = 100_000;
 
 /** How long the disk is full. */
 const FULL_MS = 4_000;
@@ -63,14 +69,16 @@ export class StoreWorld {
   private isCalm = true;
   private fullUntilMs = 0;
   private lives = 0;
+  /** The latest life of the server in which a call of the disk has failed. */
+  private failedLife = 0;
 
   constructor(seed: Seed, disk: Disk, conditions: Conditions) {
     const { sabotage } = seed;
-    const kernel = new Kernel(seed.seed);
+    const kernel = new Kernel(seed.seed, seed.trace);
     useKernel(kernel);
     const { random } = kernel;
     const time = new WorldTime(kernel);
-    const history = new RecordedHistory(() => time.now(), { webhooks: true });
+    const history = new RecordedHistory(() => time.now(), kernel, { webhooks: true });
     this.seed = seed;
     this.kernel = kernel;
     this.random = random;
@@ -81,7 +89,7 @@ export class StoreWorld {
     const nameOf = (id: PublishId) => this.publishes.nameOf(id);
     this.gateways = new SimulatedGateways({ time, random, history, sabotage, nameOf });
     this.app = new LiveUsers({ time, random, history, users, sabotage });
-    this.endpoints = new Endpoints({ time, random, history });
+    this.endpoints = new Endpoints({ time, random, history, trace: kernel.trace });
     this.publishes = new SimulatedPublishes({
       time,
       random,
@@ -118,10 +126,14 @@ export class StoreWorld {
   }
 
   async run(): Promise<SeedResult> {
-    const { random, time, history, kernel } = this;
+    const { random, time, kernel } = this;
     this.instance = await this.disk.empty({
-      next: (call) => (this.isCalm ? undefined : this.conditions.fault(call, random)),
-      failed: () => history.say('fault', { what: 'store-away' }),
+      next: (call) => {
+        const fault = this.isCalm ? undefined : this.conditions.fault(call, random);
+        if (fault !== undefined) kernel.trace?.(`call ${call} of the disk: ${fault}`);
+        return fault;
+      },
+      failed: () => this.failed(),
       filled: () => this.fill(),
       isFull: () => !this.isCalm && kernel.nowMs < this.fullUntilMs,
       forgets: () =>
@@ -249,6 +261,11 @@ export class StoreWorld {
     });
   }
 
+  private failed(): void {
+    this.failedLife = this.lives;
+    this.history.say('fault', { what: 'store-away' });
+  }
+
   private fill(): void {
     const { history, kernel } = this;
     this.fullUntilMs = kernel.nowMs + FULL_MS;
@@ -281,10 +298,11 @@ export class StoreWorld {
   /** Mends everything, and waits for the end of all that is under way. */
   private async calmDown(): Promise<void> {
     const { time, history } = this;
+    const hasFailed = this.server !== undefined && this.failedLife === this.lives;
     this.isCalm = true;
     this.gateways.calm();
     this.endpoints.calm();
-    time.advance(CALM_MS);
+    time.advance(hasFailed ? FAILED_CALM_MS : CALM_MS);
     const { notified } = this.gateways;
     const reasons = await this.explain((p, d) => !notified.has(`${p} ${d}`));
     for (const reason of reasons) history.say('explained', reason);
