@@ -10,7 +10,7 @@ const LINK_MS = 200;
 /** How often an app cannot be asked at all. */
 const SKIPPED = 0.05;
 
-/** How often a user counts as reached who is not, where that is planted. */
+/** How often a user counts as reached who is not, or the other way round, where that is planted. */
 const SABOTAGED = 0.5;
 
 /** A user with the app open. */
@@ -94,7 +94,9 @@ export class LiveUsers {
     if (!isConnected) return result('absent');
     const sentAtMs = time.now();
     const answer = await Promise.race([this.send(client, e), deadline]);
-    return answer === undefined ? result('silent') : result('reached', answer - sentAtMs);
+    const isLost = sabotage === 'both' && random.chance(SABOTAGED);
+    if (answer === undefined || isLost) return result('silent');
+    return result('reached', answer - sentAtMs);
   }
 
   /** Settles with the time of the answer; never, if none comes. */

@@ -44,7 +44,7 @@ export class Disk {
   /** Without any faults. */
   readonly backend: DatabaseBackend;
   /** How many calls were made since it was emptied. */
-  calls = 0;
+  private calls = 0;
   private plan: DiskPlan | undefined;
   /** Settles when the transaction is over. Others that read see only what was committed. */
   private transaction: Promise<unknown> = Promise.resolve();

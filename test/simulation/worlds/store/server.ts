@@ -21,7 +21,7 @@ import { StoredPendingCompletionEvents } from '../../../../src/stores/push/publi
 import { StoredPublishes } from '../../../../src/stores/push/publishes/publish-store.ts';
 import { StoredOutbox } from '../../../../src/stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../../../src/stores/webhooks/outbox-log.ts';
-import type { Outbox } from '../../../../src/webhooks/outbox.ts';
+import type { NewOutboxRequest, Outbox } from '../../../../src/webhooks/outbox.ts';
 import { PushWebhooks } from '../../../../src/webhooks/push-events.ts';
 import { appOf } from '../../../../src/webhooks/webhooks.fixture.ts';
 import { Webhooks } from '../../../../src/webhooks/webhooks.ts';
@@ -62,7 +62,7 @@ export interface StoreServerOptions {
   readonly say: (rule: string, text: string) => void;
 }
 
-/** How often a write of webhooks is lost, where that is planted. */
+/** How many of the webhooks that a fault can change it does change. */
 const SABOTAGED = 0.3;
 
 /** The background loop of one server, in one life: its webhooks and its push, as `node/background` wires them. */
@@ -183,16 +183,27 @@ export async function startServer(
   };
 }
 
+/** What is stored instead of a webhook request, where a fault is planted. */
+const requestChanges: Readonly<
+  Record<string, (request: NewOutboxRequest) => readonly NewOutboxRequest[]>
+> = {
+  'lose-webhook': () => [],
+  /** The same events once more, which are not seen to be the same. */
+  'double-webhook': (request) => [
+    request,
+    { ...request, id: `${request.id}-2`, body: request.body.replace('"time_ms":', '$& ') },
+  ],
+};
+
 function outboxOf(database: Database, { sabotage, random }: StoreServerOptions): Outbox {
   const outbox = new StoredOutbox(database);
-  if (sabotage === 'lose-webhook') {
-    const write = outbox.write.bind(outbox);
-    outbox.write = (requests, settled) =>
-      write(
-        requests.filter(() => !random.chance(SABOTAGED)),
-        settled,
-      );
-  }
+  const change = requestChanges[sabotage ?? ''];
+  if (change === undefined) return outbox;
+  const write = outbox.write.bind(outbox);
+  outbox.write = (requests, settled) => {
+    const changed = requests.flatMap((one) => (random.chance(SABOTAGED) ? change(one) : one));
+    return write(changed, settled);
+  };
   return outbox;
 }
 

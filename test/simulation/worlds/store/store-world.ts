@@ -15,6 +15,7 @@ import { RecordedHistory } from '../recorded-history.ts';
 import type { Broken, Seed, SeedResult } from '../world.ts';
 import { WorldTime } from '../world-time.ts';
 import { SimulatedChannels } from './channels.ts';
+import { findUnfinished } from './checks.ts';
 import type { Disk, DiskFault } from './disk.ts';
 import { Endpoints, PUBLISH_HOOK } from './endpoints.ts';
 import { type StoreServer, startServer } from './server.ts';
@@ -118,11 +119,6 @@ export class StoreWorld {
       },
     });
     this.isBatching = random.chance(0.5);
-  }
-
-  /** How many calls the disk got. */
-  get calls(): number {
-    return this.disk.calls;
   }
 
   async run(): Promise<SeedResult> {
@@ -306,33 +302,11 @@ export class StoreWorld {
     const { notified } = this.gateways;
     const reasons = await this.explain((p, d) => !notified.has(`${p} ${d}`));
     for (const reason of reasons) history.say('explained', reason);
-    await this.findUnfinished();
+    const { server, publishes, disk, endpoints } = this;
+    const store = new StoredPublishes(new Database(disk.backend));
+    const nowMs = time.now();
+    const unfinished = await findUnfinished({ server, store, publishes, endpoints, nowMs });
+    this.problems.push(...unfinished);
     history.say('calm', {});
-  }
-
-  /** `idle`: nothing is left to do. `completion`: the progress of each publish was reported. */
-  private async findUnfinished(): Promise<void> {
-    const say = (rule: string, text: string) => this.problems.push({ rule, text });
-    if (this.server === undefined) return void say('idle', 'no server is there');
-    const { pipeline, webhooks } = this.server;
-    const { jobs, planning } = pipeline.figures();
-    const { queuedRows, unwrittenEvents, inFlight } = webhooks.figures();
-    const left = { jobs, planning, queuedRows, unwrittenEvents, inFlight };
-    if (Object.values(left).some((count) => count > 0)) say('idle', JSON.stringify(left));
-    const store = new StoredPublishes(new Database(this.disk.backend));
-    const { progress } = this.endpoints;
-    for (const { publish } of this.publishes.all.values()) {
-      const { id, instance, target, webhookUrl } = publish;
-      const status = await store.status({ instance, id, nowMs: this.time.now() });
-      if (status === undefined) continue;
-      if (status.state !== 'finished') say('idle', `${id} is ${status.state}`);
-      const wanted = [
-        ...(webhookUrl === undefined ? [] : ['STARTED', 'FINISHED']),
-        ...(target.kind === 'users' ? ['ATTEMPTED'] : []),
-      ];
-      for (const what of wanted) {
-        if (!progress.has(`${what} ${id}`)) say('completion', `${what} of ${id} was not reported`);
-      }
-    }
   }
 }

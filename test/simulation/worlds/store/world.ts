@@ -16,7 +16,11 @@ const EVERY_CALL_MS = 12_000;
 /** A step through all calls that meets each once: a prime beyond their number. */
 const STEP = 7_919;
 
-const sabotages = { 'lose-webhook': 'webhooks', 'lose-answered': 'pushes' } as const;
+const sabotages = {
+  'lose-webhook': 'webhooks',
+  'double-webhook': 'webhooks',
+  'lose-answered': 'pushes',
+} as const;
 
 useKernel(new Kernel(0));
 const disk = await Disk.open();
@@ -34,25 +38,25 @@ export const store: World = {
   },
 };
 
-/** How many calls a seed makes that nothing disturbs. */
-let calls: Promise<number> | undefined;
+/** The calls that could fail, of a seed that nothing disturbs. */
+let calls: Promise<readonly number[]> | undefined;
 
-async function countCalls(): Promise<number> {
-  const quiet: Conditions = { chaosMs: EVERY_CALL_MS, fault: () => undefined };
+async function findCalls(): Promise<readonly number[]> {
+  const found: number[] = [];
+  const quiet: Conditions = { chaosMs: EVERY_CALL_MS, fault: (call) => void found.push(call) };
   const seed = { seed: EVERY_CALL_SEED, sabotage: undefined, trace: undefined };
-  const world = new StoreWorld({ ...seed, history: () => undefined }, disk, quiet);
-  await world.run();
-  return world.calls;
+  await new StoreWorld({ ...seed, history: () => undefined }, disk, quiet).run();
+  return found;
 }
 
 /** The same, with one fault: each seed fails another call in another way, until each has failed in each way. */
 export const everyCall: World = {
   sabotages,
   async run(given) {
-    calls ??= countCalls();
-    const places = (await calls) * diskFaults.length;
-    const place = (given.seed * STEP) % places;
-    const at = 1 + Math.floor(place / diskFaults.length);
+    calls ??= findCalls();
+    const all = await calls;
+    const place = (given.seed * STEP) % (all.length * diskFaults.length);
+    const at = all[Math.floor(place / diskFaults.length)];
     const what = diskFaults[place % diskFaults.length];
     const fault = (call: number) => (call === at ? what : undefined);
     const seed: Seed = { ...given, seed: EVERY_CALL_SEED };
