@@ -1,5 +1,4 @@
 import { closeSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
-import { parseTarget } from '../../src/doctor/target.ts';
 import { monotonicTimers } from '../../src/runtime/system-timers.ts';
 import { ruleNames, type Verdict } from '../../src/verify/check/verdict.ts';
 import { Crowd } from '../../src/verify/crowd/crowd.ts';
@@ -10,6 +9,7 @@ import type { EvidenceSection } from '../../testing/evidence/rows.ts';
 import { Random } from '../../testing/random.ts';
 import { APP } from '../../testing/servers/fanfare.ts';
 import { freePort } from '../../testing/servers/free-port.ts';
+import { destinationOf } from '../../testing/verify/destination.ts';
 import { FaultRecorder } from './fault-recorder.ts';
 import { type Installation, KEPT } from './installation.ts';
 
@@ -225,11 +225,4 @@ async function runScene<Site extends Installation>(
     }
   }
   return { verdict, done: trial.done, problems };
-}
-
-function destinationOf(url: string) {
-  const parsed = parseTarget(url, undefined);
-  if (!parsed.ok) throw new Error(parsed.detail);
-  const endpoint = parsed.target.websocket;
-  return { endpoint, address: endpoint.hostname, ca: undefined };
 }
