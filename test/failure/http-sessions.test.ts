@@ -7,6 +7,8 @@ import { isLong, runs, testSeed } from '../../testing/long-run.ts';
 import { Random } from '../../testing/random.ts';
 import { CuttingProxy } from '../../testing/servers/cutting-proxy.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { NotedPusher } from '../../testing/verify/noted-pusher.ts';
+import { TestHistory } from '../../testing/verify/test-history.ts';
 import { channels } from '../protocol/websocket/conversation.ts';
 
 /** The official client on a bad network. Source: HTTP transports, §11. */
@@ -20,20 +22,22 @@ const CONNECTED_WITHIN_MS = 1000;
 
 /** A page that connects again and again, each time with a new client: pusher-js gives streaming up after two cuts. */
 class Page {
-  /** What was wrong with what it received. */
-  readonly faults: string[] = [];
+  readonly noted: NotedPusher;
   /** The number of the last event that it received, whatever the session. */
-  last = -1;
-  sessions = 0;
+  last = 0;
   private readonly port: number;
   private readonly transport: (typeof TRANSPORTS)[number];
   private pusher: PusherJs | undefined;
   private failures = 0;
   private giveUp: NodeJS.Timeout | undefined;
 
-  constructor(port: number, transport: (typeof TRANSPORTS)[number]) {
+  constructor(port: number, transport: (typeof TRANSPORTS)[number], noted: NotedPusher) {
     this.port = port;
     this.transport = transport;
+    this.noted = noted;
+    noted.onEvent = (_, e) => {
+      this.last = Number(e);
+    };
     this.connect();
   }
 
@@ -48,30 +52,16 @@ class Page {
     const options = optionsFor({ port: this.port }, { enabledTransports: [this.transport] });
     const pusher = new PusherJs(APP.key, options);
     this.pusher = pusher;
-    let expected: number | undefined;
-    let isConfirmed = false;
+    this.noted.note(pusher);
     pusher.connection.bind('state_change', ({ current, previous }: Record<string, string>) => {
       if (current === 'connected') {
         clearTimeout(this.giveUp);
-        this.sessions++;
         this.failures = 0;
       }
       // In a later turn: pusher-js still plans to connect again in this one.
       if (previous === 'connected') setImmediate(() => this.begin(pusher));
     });
-    const channel = pusher.subscribe(CHANNEL);
-    channel.bind('pusher:subscription_succeeded', () => {
-      if (isConfirmed) this.faults.push('It was confirmed twice');
-      isConfirmed = true;
-    });
-    channel.bind('e', ({ number }: { number: number }) => {
-      if (expected !== undefined && number !== expected) {
-        this.faults.push(`${this.transport} received ${number} instead of ${expected}`);
-      }
-      if (number <= this.last) this.faults.push(`It received ${number} after ${this.last}`);
-      expected = number + 1;
-      this.last = number;
-    });
+    this.noted.subscribe(pusher, CHANNEL);
     this.giveUp = setTimeout(
       () => {
         this.failures++;
@@ -88,16 +78,32 @@ class Page {
   }
 }
 
-/** Publishes events of all sizes, some of them longer than a client reads of one response, as fast as they are taken. */
-async function publish(server: Fanfare, random: Random, isOver: () => boolean): Promise<number> {
-  let number = 0;
-  while (!isOver()) {
-    const text = random.chance(0.05) ? '€'.repeat(random.between(1, 100_000)) : '';
-    await trigger(server, { name: 'e', channel: CHANNEL, data: JSON.stringify({ number, text }) });
-    number++;
-    if (random.chance(0.3)) await Bun.sleep(random.between(1, 20));
+/** Publishes events of all sizes, some of them longer than a client reads of one response. */
+class Publisher {
+  /** The number of the last event, from 1 on. */
+  last = 0;
+  private readonly server: Fanfare;
+  private readonly history: TestHistory;
+
+  constructor(server: Fanfare, history: TestHistory) {
+    this.server = server;
+    this.history = history;
   }
-  return number;
+
+  async publish(text = ''): Promise<void> {
+    const e = String(++this.last);
+    this.history.add('trigger', { e, ch: [CHANNEL] });
+    await trigger(this.server, { name: 'e', channel: CHANNEL, data: JSON.stringify({ e, text }) });
+    this.history.add('answer', { e, status: 200 });
+  }
+
+  /** As fast as they are taken. */
+  async publishUntil(isOver: () => boolean, random: Random): Promise<void> {
+    while (!isOver()) {
+      await this.publish(random.chance(0.05) ? '€'.repeat(random.between(1, 100_000)) : '');
+      if (random.chance(0.3)) await Bun.sleep(random.between(1, 20));
+    }
+  }
 }
 
 it(
@@ -106,33 +112,33 @@ it(
     const random = new Random(testSeed());
     await using server = await startFanfare({ app: { limits: { eventDataBytes: 400_000 } } });
     await using proxy = await CuttingProxy.start({ targetPort: server.port, random, trouble: 0.2 });
-    const pages = TRANSPORTS.flatMap((transport) =>
-      Array.from({ length: CLIENTS_EACH }, () => new Page(proxy.port, transport)),
-    );
+    using history = new TestHistory();
+    const pages = Array.from({ length: TRANSPORTS.length * CLIENTS_EACH }, (_, n) => {
+      const transport = TRANSPORTS[n % TRANSPORTS.length] ?? TRANSPORTS[0];
+      return new Page(proxy.port, transport, new NotedPusher(history, n + 1, ''));
+    });
 
     const endMs = performance.now() + CHAOS_MS;
+    const publisher = new Publisher(server, history);
     // Until enough has happened, which takes a busy machine longer.
-    const published = await publish(
-      server,
-      random,
+    await publisher.publishUntil(
       () =>
         performance.now() > endMs &&
         proxy.fates.size > 2 &&
-        pages.some(({ sessions }) => sessions > 1),
+        pages.some(({ noted }) => noted.connections > 1),
+      random,
     );
     proxy.isCalm = true;
     // A client that has just lost its session comes back within a second.
-    let number = published;
     await eventually(
       async () => {
-        await trigger(server, { name: 'e', channel: CHANNEL, data: JSON.stringify({ number }) });
-        number++;
+        await publisher.publish();
         return pages.map(({ last }) => last);
       },
-      (received) => received.every((last) => last >= number - 2),
+      (received) => received.every((last) => last >= publisher.last - 1),
     );
 
-    expect(pages.flatMap(({ faults }) => faults)).toEqual([]);
+    expect(history.problems('order', 'after', 'once', 'known', 'arrives')).toEqual([]);
     for (const page of pages) page.leave();
     // Sessions that were left between two polls last for 10 s.
     if (!isLong) return;

@@ -1,7 +1,10 @@
 import { expect, it } from 'bun:test';
+import { isConfirmation, readServerMessage } from '../../src/doctor/client/client-messages.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { api, channelAuth } from '../../testing/clients/sign.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { NotedClient } from '../../testing/verify/noted-client.ts';
+import { TestHistory } from '../../testing/verify/test-history.ts';
 
 const CHANNELS = 20;
 const MEMBERS = 50;
@@ -9,46 +12,44 @@ const MEMBERS = 50;
 /** Connections that are being opened at the same moment: what the queue of a listening port takes. */
 const AT_ONCE = 250;
 
-/** What one member has received: the list at first, and every change after it. */
+/** One member of one channel. */
 class Member {
-  readonly client: RawClient & { socketId: string };
-  private readonly known = new Set<string>();
+  private readonly client: RawClient;
+  private readonly noted: NotedClient;
 
-  private constructor(client: RawClient & { socketId: string }) {
+  private constructor(client: RawClient, noted: NotedClient) {
     this.client = client;
+    this.noted = noted;
   }
 
-  static async join(server: Fanfare, channel: string, userId: string): Promise<Member> {
+  static async join({ server, history }: Site, channel: string, userId: string): Promise<Member> {
     const client = await RawClient.connect(server);
+    const noted = new NotedClient(history, history.nextNumber());
+    noted.opened(client.socketId);
+    noted.subscribes(channel, userId);
+    const confirmed = Promise.withResolvers<void>();
+    client.handOver((text) => {
+      const message = readServerMessage(text);
+      if (message === undefined) return;
+      noted.hears(message, undefined);
+      if (isConfirmation(message, channel)) confirmed.resolve();
+    });
     const data = JSON.stringify({ user_id: userId });
-    const { data: list } = await client.subscribe(
-      channel,
-      channelAuth(client.socketId, channel, data),
-    );
-    const member = new Member(client);
-    for (const id of JSON.parse(String(list)).presence.ids) member.known.add(id);
-    return member;
+    const auth = channelAuth(client.socketId, channel, data);
+    client.send({ event: 'pusher:subscribe', data: { channel, ...auth } });
+    await confirmed.promise;
+    return new Member(client, noted);
   }
 
-  /** Reads everything that was sent to it before now, and returns the members that it knows then. */
-  async knows(): Promise<string[]> {
-    this.client.send({ event: 'pusher:ping', data: {} });
-    for (;;) {
-      const { event, data } = await this.client.receive();
-      if (event === 'pusher:pong') return [...this.known].sort();
-      const { user_id: userId } = JSON.parse(String(data));
-      if (event === 'pusher_internal:member_added') {
-        // No member is announced twice, or leaves without having joined.
-        expect(this.known.has(userId)).toBe(false);
-        this.known.add(userId);
-      } else {
-        expect([event, this.known.delete(userId)]).toEqual([
-          'pusher_internal:member_removed',
-          true,
-        ]);
-      }
-    }
+  async drop(): Promise<void> {
+    this.noted.closed(1006);
+    await this.client[Symbol.asyncDispose]();
   }
+}
+
+interface Site {
+  readonly server: Fanfare;
+  readonly history: TestHistory;
 }
 
 const names = (prefix: string, count: number) =>
@@ -57,13 +58,13 @@ const channels = names('presence-', CHANNELS);
 const userIds = names('user-', MEMBERS);
 
 /** Lets every user join every channel. */
-async function allJoin(server: Fanfare): Promise<Member[]> {
+async function allJoin(site: Site): Promise<Member[]> {
   const wanted = userIds.flatMap((userId) => channels.map((channel) => ({ channel, userId })));
   const joined: Member[] = [];
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
       for (let next = wanted.pop(); next !== undefined; next = wanted.pop()) {
-        joined.push(await Member.join(server, next.channel, next.userId));
+        joined.push(await Member.join(site, next.channel, next.userId));
       }
     }),
   );
@@ -84,35 +85,34 @@ async function connectionsAre(server: Fanfare, wanted: number): Promise<void> {
   }
 }
 
-/** Compares the server's lists with the expected ones, and the lists of each member with both. */
-async function allAgree(server: Fanfare, members: readonly Member[], expected: readonly string[]) {
-  const wanted = [...expected].sort();
-  for (const channel of channels) {
-    const answer = await api(server, 'GET', `/apps/${APP.id}/channels/${channel}/users`);
-    const { users } = (await answer.json()) as { users: { id: string }[] };
-    expect(users.map(({ id }) => id).sort()).toEqual(wanted);
-  }
-  for (const member of members) expect(await member.knows()).toEqual(wanted);
+/** Has the lists of all members and those of the server compared. */
+async function compare({ server, history }: Site): Promise<void> {
+  await history.compare();
+  const backend = history.backend(server.port);
+  for (const channel of channels) await backend.askUsers(channel);
 }
 
 it('has right presence lists after 1,000 connections were dropped at once and came back', async () => {
   await using server = await startFanfare({
     app: { limits: { presenceMembers: MEMBERS + 1 } },
   });
+  using history = new TestHistory();
+  const site = { server, history };
   const observers: Member[] = [];
-  for (const channel of channels) observers.push(await Member.join(server, channel, 'observer'));
-  const first = await allJoin(server);
+  for (const channel of channels) observers.push(await Member.join(site, channel, 'observer'));
+  const first = await allJoin(site);
   expect(first).toHaveLength(CHANNELS * MEMBERS);
-  await allAgree(server, [...first, ...observers], [...userIds, 'observer']);
+  await compare(site);
 
-  for (const { client } of first) void client[Symbol.asyncDispose]();
-  const second = await allJoin(server);
+  for (const member of first) void member.drop();
+  const second = await allJoin(site);
 
-  await allAgree(server, [...second, ...observers], [...userIds, 'observer']);
+  await compare(site);
 
-  for (const { client } of second) void client[Symbol.asyncDispose]();
+  for (const member of second) void member.drop();
   await connectionsAre(server, CHANNELS);
-  await allAgree(server, observers, ['observer']);
-  for (const { client } of observers) await client[Symbol.asyncDispose]();
+  await compare(site);
+  for (const member of observers) await member.drop();
   await connectionsAre(server, 0);
+  expect(history.problems('members', 'present')).toEqual([]);
 }, 180_000);

@@ -55,6 +55,8 @@ export class CrowdClient {
   private readonly subscribed = new Set<string>();
   /** Channels that it has left for a while. */
   private readonly left = new Set<string>();
+  /** Channels that this connection has left, and not entered again for certain: what comes of them is of before. */
+  private readonly stale = new Set<string>();
   private n = 0;
   private conversation: Conversation | undefined;
   private silence: Silence | undefined;
@@ -123,6 +125,7 @@ export class CrowdClient {
   leave(channel: string): void {
     if (!this.subscribed.delete(channel)) return;
     this.left.add(channel);
+    this.stale.add(channel);
     this.options.recorder.add('unsubscribe', { c: this.options.number, n: this.n, ch: channel });
     this.conversation?.send(unsubscribe(channel));
   }
@@ -159,6 +162,7 @@ export class CrowdClient {
     const { channel, data, id } = message;
     if (channel === undefined || this.socket === undefined) return;
     const news = channelNewsOf(message);
+    if (this.stale.has(channel) && news?.kind !== 'subscribed') return;
     if (news !== undefined) return this.heardOf(channel, news, this.socket);
     // Such as the message that a cache channel is empty.
     if (message.event.startsWith('pusher')) return;
@@ -238,6 +242,7 @@ export class CrowdClient {
           ...(members === undefined ? {} : { members: members.map(recorded) }),
           ...(resume === undefined ? {} : { resume: { ...resume, id: recorded(resume.id) } }),
         });
+        this.stale.delete(channel);
         this.subscribed.add(channel);
         this.places.get(channel)?.confirmed(resume, socket);
         return;
@@ -287,6 +292,7 @@ export class CrowdClient {
     this.conversation = undefined;
     this.socket = undefined;
     this.subscribed.clear();
+    this.stale.clear();
   }
 
   private retry(atOnce = false): void {

@@ -38,7 +38,7 @@ async function expectAll(server: Fanfare, options: Pick<TrialOptions, 'deliverie
   const { port } = server;
   const result = await trial({ port, network, random, clients: 10, ...options });
   console.info(`seed ${seed}`, { ...result, cuts: network.cuts });
-  expect(result.faults).toEqual([]);
+  expect(result.problems).toEqual([]);
   expect(result.gaps).toBe(0);
   return { ...result, cuts: network.cuts };
 }

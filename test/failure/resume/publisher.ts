@@ -1,105 +1,105 @@
 import type Pusher from 'pusher';
+import { recordOf } from '../../../src/doctor/client/client-messages.ts';
 import type { Random } from '../../../testing/random.ts';
 import type { AppBackend } from '../../../testing/servers/app-backend.ts';
-
-/** The outcome of an event: a request that broke may have been accepted or not. */
-type Fate = 'accepted' | 'uncertain';
-
-/** An event that was sent for a channel, in the order of its channel. */
-export interface SentEvent {
-  readonly fate: Fate;
-  /** The socket that must not get it. */
-  readonly except: string | undefined;
-  /** Whether the client of that socket had no other one when the answer came. */
-  readonly wasCurrent: boolean;
-}
+import type { TestHistory } from '../../../testing/verify/test-history.ts';
 
 interface PublisherOptions {
+  readonly history: TestHistory;
   readonly backend: Pick<AppBackend, 'library'>;
   readonly random: Random;
   readonly channels: readonly string[];
-  /** A client whose events exclude its own socket. */
-  readonly someSocket: () => Excluded;
+  /** The socket of a client, whose events exclude it. */
+  readonly someSocket: () => string | undefined;
 }
 
-export interface Excluded {
-  readonly socketId: string | undefined;
-  /** Whether the client still has no other socket. */
-  readonly isCurrent: () => boolean;
-}
+/** The pause after a request that was not accepted: the server may be starting. Milliseconds. */
+const PAUSE_MS = 20;
 
-/** Sends events for channels, one request at a time, so that the order of each channel is known. Their data is their number, after a letter. */
+/** Sends events as a backend does with the library of Pusher, one request at a time. */
 export class Publisher {
-  /** By channel; the number of an event is its place in here. */
-  readonly sent = new Map<string, SentEvent[]>();
-  /** Requests that broke without an answer. */
+  /** Requests that were not answered. */
   uncertain = 0;
   private readonly options: PublisherOptions;
+  /** By channel, the events that were answered with 200. */
+  private readonly sent = new Map<string, string[]>();
+  private events = 0;
+  private batches = 0;
 
   constructor(options: PublisherOptions) {
     this.options = options;
     for (const channel of options.channels) this.sent.set(channel, []);
   }
 
-  /** The events of all channels. */
-  get count(): number {
-    return this.sent.values().reduce((sum, events) => sum + events.length, 0);
-  }
-
   /** Sends a request with one event or several, at random. */
   async sendSome(): Promise<void> {
-    const { random, channels } = this.options;
-    const events = Array.from({ length: random.pick([1, 1, 1, 3, 10]) }, () =>
-      random.pick(channels),
-    );
-    const excluded = random.chance(0.3) ? this.options.someSocket() : undefined;
-    await this.send(events, excluded);
+    const { random, channels, someSocket } = this.options;
+    const count = random.pick([1, 1, 1, 3, 10]);
+    const chosen = Array.from({ length: count }, () => random.pick(channels));
+    await this.send(chosen, random.chance(0.3) ? someSocket() : undefined);
   }
 
   /** Sends one event to each channel, to everybody. */
   async sendToAll(): Promise<void> {
-    await this.send(this.options.channels, undefined);
+    while (!(await this.send(this.options.channels, undefined)));
   }
 
-  private async send(channels: readonly string[], excluded: Excluded | undefined): Promise<void> {
-    const except = excluded?.socketId;
-    const counts = new Map<string, number>();
-    const batch = channels.map((channel) => {
-      const number = (this.sent.get(channel)?.length ?? 0) + (counts.get(channel) ?? 0);
-      counts.set(channel, (counts.get(channel) ?? 0) + 1);
-      return {
-        name: 'e',
-        channel,
-        data: `n${number}`,
-        ...(except === undefined ? {} : { socket_id: except }),
-      };
-    });
-    const fate = await this.post(batch);
-    const wasCurrent = excluded?.isCurrent() ?? false;
-    for (const channel of channels) this.sent.get(channel)?.push({ fate, except, wasCurrent });
+  /** How many events of a channel come after one. */
+  after(channel: string, e: string | undefined): number {
+    const all = this.sent.get(channel) ?? [];
+    const at = e === undefined ? -1 : all.lastIndexOf(e);
+    // One that was not answered has no place.
+    return at < 0 && e !== undefined ? 0 : all.length - 1 - at;
   }
 
-  /** Repeats a request until a server has accepted it, or may have. */
-  private async post(batch: readonly Pusher.BatchEvent[]): Promise<Fate> {
+  private async send(channels: readonly string[], except: string | undefined): Promise<boolean> {
+    const { history } = this.options;
+    const excluded = except === undefined ? {} : { except };
+    const batch = channels.length === 1 ? {} : { batch: ++this.batches };
+    const events = channels.map((channel) => ({ channel, e: String(++this.events) }));
+    for (const { channel, e } of events) {
+      history.add('trigger', { e, ch: [channel], ...excluded, ...batch });
+    }
+    const socket = except === undefined ? {} : { socket_id: except };
+    const { status, ids } = await this.post(
+      events.map(({ channel, e }) => ({ name: 'e', channel, data: { e }, ...socket })),
+    );
+    for (const [at, { channel, e }] of events.entries()) {
+      const id = ids[at];
+      history.add('answer', { e, status, ...(id === undefined ? {} : { ids: { [channel]: id } }) });
+      if (status === 200) this.sent.get(channel)?.push(e);
+    }
+    if (status === 0) this.uncertain++;
+    if (status !== 200) await Bun.sleep(PAUSE_MS);
+    return status === 200;
+  }
+
+  private async post(
+    batch: readonly (Omit<Pusher.BatchEvent, 'data'> & { readonly data: object })[],
+  ): Promise<{ readonly status: number; readonly ids: readonly (string | undefined)[] }> {
     const { library } = this.options.backend;
     const [first] = batch;
-    for (;;) {
-      try {
-        if (first !== undefined && batch.length === 1) {
-          const { channel, name, data, socket_id } = first;
-          await library.trigger(channel, name, data, socket_id === undefined ? {} : { socket_id });
-        } else await library.triggerBatch([...batch]);
-        return 'accepted';
-      } catch (error) {
-        const { status, error: cause } = error as Pusher.RequestError;
-        if (status !== undefined && status !== 503) throw error;
-        // Nobody listens: the server is starting.
-        if (status === undefined && !String(cause).includes('ECONNREFUSED')) {
-          this.uncertain++;
-          return 'uncertain';
-        }
+    try {
+      if (first !== undefined && batch.length === 1) {
+        const { channel, name, data, socket_id } = first;
+        const params = socket_id === undefined ? {} : { socket_id };
+        const answer = await library.trigger(channel, name, data, params);
+        const ids = recordOf(recordOf(await answer.json())?.['event_ids']);
+        return { status: 200, ids: [textOf(ids?.[channel])] };
       }
-      await Bun.sleep(20);
+      const answer = await library.triggerBatch([...batch] as unknown as Pusher.BatchEvent[]);
+      const all: unknown = recordOf(await answer.json())?.['batch'];
+      const given: readonly unknown[] = Array.isArray(all) ? all : [];
+      return { status: 200, ids: batch.map((_, at) => textOf(recordOf(given[at])?.['event_id'])) };
+    } catch (error) {
+      const { status = 0 } = error as Partial<Pusher.RequestError>;
+      // It is stopping, or gone.
+      if (status !== 0 && status !== 503) throw error;
+      return { status, ids: [] };
     }
   }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }

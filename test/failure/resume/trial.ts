@@ -1,12 +1,16 @@
 import type { Options } from 'pusher-js';
+import { ruleNames } from '../../../src/verify/check/verdict.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import type { Random } from '../../../testing/random.ts';
 import { startAppBackend } from '../../../testing/servers/app-backend.ts';
+import { TestHistory } from '../../../testing/verify/test-history.ts';
 import { Listener } from './listener.ts';
 import { Publisher } from './publisher.ts';
 
 /** One channel of each kind. */
 const CHANNELS = ['news', 'private-orders', 'presence-room', 'private-encrypted-diary'];
+
+const TRIED = ruleNames.slice(0, ruleNames.indexOf('present') + 1);
 
 /** Events that a client may be behind before more are sent. */
 const MISSED_MAX = 200;
@@ -27,8 +31,8 @@ export interface TrialOptions {
 
 export interface TrialResult {
   readonly deliveries: number;
-  /** Events that a client has lost, got twice, in a wrong order or although they were its own. */
-  readonly faults: readonly string[];
+  /** What was not as promised. */
+  readonly problems: readonly string[];
   readonly gaps: number;
   readonly reconnects: number;
   readonly uncertain: number;
@@ -37,29 +41,32 @@ export interface TrialResult {
 /** Sends events to clients on a bad network, until they have received enough; then everything that was sent must have arrived. */
 export async function trial({ network, random, ...options }: TrialOptions): Promise<TrialResult> {
   using parts = new DisposableStack();
+  const history = parts.use(new TestHistory({ kept: ['*'] }));
   const backend = parts.use(startAppBackend(options));
   const listeners = Array.from({ length: options.clients }, (_, n) =>
     parts.use(
       new Listener({
+        history,
+        number: n + 1,
         port: network.port,
         backend,
-        user: `user-${n}`,
         channels: CHANNELS,
         transports: options.transports ?? ['ws'],
       }),
     ),
   );
   const publisher = new Publisher({
+    history,
     backend,
     random,
     channels: CHANNELS,
-    someSocket: () => random.pick(listeners).socket(),
+    someSocket: () => random.pick(listeners).socketId,
   });
   const received = () => listeners.reduce((sum, { count }) => sum + count, 0);
-  const missedBy = (listener: Listener, name: string) =>
-    (publisher.sent.get(name)?.length ?? 0) - 1 - listener.last(name);
   const mostMissed = () =>
-    Math.max(...listeners.flatMap((one) => CHANNELS.map((name) => missedBy(one, name))));
+    Math.max(
+      ...listeners.flatMap((one) => CHANNELS.map((name) => publisher.after(name, one.last(name)))),
+    );
   await eventually(
     () => listeners.filter(({ isIn }) => !isIn).length,
     (missing) => missing === 0,
@@ -76,15 +83,12 @@ export async function trial({ network, random, ...options }: TrialOptions): Prom
   network.isCalm = true;
   await publisher.sendToAll();
   await eventually(mostMissed, (missed) => missed === 0);
+  await history.compare();
   return {
     deliveries: received(),
-    faults: listeners.flatMap((listener, n) =>
-      CHANNELS.flatMap((name) =>
-        listener.faults(name, publisher.sent.get(name) ?? []).map((fault) => `user-${n}: ${fault}`),
-      ),
-    ),
+    problems: history.problems(...TRIED),
     gaps: listeners.reduce((sum, { gaps }) => sum + gaps, 0),
-    reconnects: listeners.reduce((sum, { socketIds }) => sum + socketIds.size - 1, 0),
+    reconnects: listeners.reduce((sum, { noted }) => sum + noted.connections - 1, 0),
     uncertain: publisher.uncertain,
   };
 }
