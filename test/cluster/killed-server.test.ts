@@ -23,5 +23,6 @@ it('a server that is killed leaves no ghost: its users are reported as gone once
       expect(changes.toSorted()).toEqual([`+${userId}`, `+${userId}`, `-${userId}`, `-${userId}`]);
     }
   }
+  await scene.keeps();
   expect(JSON.parse((await noticed) ?? '')).toMatchObject({ level: 'warn' });
 }, 90_000);

@@ -32,6 +32,7 @@ describe.skipIf(!isLong).each([1, 2])('two servers with %d threads each', (threa
     await using scene = await Scene.open(cluster);
     const [near, far] = [scene.peopleAt(0), scene.peopleAt(1)];
     await scene.reports(['occupied', ...scene.people.map(({ userId }) => `+${userId}`)]);
+    scene.lasts('pause', 40_000);
     cluster.servers[1]?.process.kill('SIGSTOP');
     const published = publishFor(scene, 0, 40_000);
     await scene.settles(near);
@@ -39,7 +40,7 @@ describe.skipIf(!isLong).each([1, 2])('two servers with %d threads each', (threa
     await published;
     cluster.servers[1]?.process.kill('SIGCONT');
     await scene.settles();
-    await scene.allReceived();
+    await scene.keeps();
     await scene.reports(far.map(({ userId }) => `+${userId}`));
     for (const { view } of near) {
       for (const { userId } of far) {
@@ -63,6 +64,7 @@ describe.skipIf(!isLong).each([1, 2])('two servers with %d threads each', (threa
       const [near, far] = [scene.peopleAt(0), scene.peopleAt(1)];
       await scene.reports(['occupied', ...scene.people.map(({ userId }) => `+${userId}`)]);
       const before = scene.people.map(({ view }) => view.changes.length);
+      scene.lasts('cut-off', seconds * 1000);
       proxy?.stall();
       const published = publishFor(scene, 0, seconds * 1000);
       expect(await scene.publish(1, 'refused')).toBe(503);
@@ -77,7 +79,7 @@ describe.skipIf(!isLong).each([1, 2])('two servers with %d threads each', (threa
         () => scene.publish(1, `again-${seconds}`),
         (status) => status === 200,
       );
-      await scene.allReceived();
+      await scene.keeps();
       await scene.reports(seconds > 15 ? far.map(({ userId }) => `+${userId}`) : []);
       if (seconds < 10) expect(scene.people.map(({ view }) => view.changes.length)).toEqual(before);
     },
@@ -88,12 +90,14 @@ describe.skipIf(!isLong).each([1, 2])('two servers with %d threads each', (threa
     await using scene = await Scene.open(cluster);
     await scene.reports(['occupied', ...scene.people.map(({ userId }) => `+${userId}`)]);
     const before = scene.people.map(({ view }) => view.changes.length);
+    scene.lasts('redis-away', 20_000);
     cluster.redis.signal('SIGSTOP');
     await Promise.all([publishFor(scene, 0, 20_000), publishFor(scene, 1, 20_000)]);
     expect((await scene.appAt(0).api('GET', '/channels')).status).toBe(503);
     cluster.redis.signal('SIGCONT');
     await scene.settles();
     expect(scene.people.map(({ view }) => view.changes.length)).toEqual(before);
+    scene.lasts('redis-lost', 0);
     await cluster.redis.kill();
     await cluster.redis.start();
     await scene.allComeBack(4200);
@@ -102,7 +106,7 @@ describe.skipIf(!isLong).each([1, 2])('two servers with %d threads each', (threa
     await Bun.sleep(12_000);
     await scene.settles();
     expect(await scene.publish(0, 'after')).toBe(200);
-    await scene.allReceived();
+    await scene.keeps();
     await scene.reports([]);
   }, 120_000);
 });

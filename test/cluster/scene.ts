@@ -1,10 +1,13 @@
 import { expect } from 'bun:test';
+import type { RuleName } from '../../src/verify/check/verdict.ts';
+import type { FaultKind } from '../../src/verify/history/line.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { newApp, TestApp } from '../../testing/servers/test-app.ts';
 import {
   startWebhookEndpoint,
   type WebhookEndpoint,
 } from '../../testing/servers/webhook-endpoint.ts';
+import { TestHistory } from '../../testing/verify/test-history.ts';
 import { type Cluster, ROOM, usersAt } from './cluster.ts';
 import { View } from './view.ts';
 
@@ -13,6 +16,11 @@ const COUNTED = 'prices';
 
 const USERS = Array.from({ length: 8 }, (_, n) => `user-${n}`);
 const EVENTS = ['channel_occupied', 'channel_vacated', 'member_added', 'member_removed'];
+
+const TRIED: readonly RuleName[] = [
+  ...(['order', 'after', 'once', 'known', 'arrives'] as const),
+  ...(['members', 'present', 'counts'] as const),
+];
 
 export interface Person {
   readonly userId: string;
@@ -26,12 +34,12 @@ export class Scene implements AsyncDisposable {
   /** The app at each server. */
   readonly apps: TestApp[];
   people: Person[] = [];
-  /** Names of the events that were answered 200. */
-  readonly accepted: string[] = [];
+  readonly history: TestHistory;
 
-  private constructor(backend: WebhookEndpoint, apps: TestApp[]) {
+  private constructor(backend: WebhookEndpoint, apps: TestApp[], history: TestHistory) {
     this.backend = backend;
     this.apps = apps;
+    this.history = history;
   }
 
   /** Opens it with as many people at each server. */
@@ -49,6 +57,7 @@ export class Scene implements AsyncDisposable {
     const scene = new Scene(
       backend,
       cluster.servers.map((server) => new TestApp(server, made)),
+      new TestHistory({ app: made }),
     );
     for (const app of scene.apps) {
       await eventually(
@@ -78,7 +87,7 @@ export class Scene implements AsyncDisposable {
     server: number,
     userId = USERS.find((one) => !this.people.some((person) => person.userId === one)) ?? '',
   ): Promise<Person> {
-    const view = await View.open(this.appAt(server));
+    const view = await View.open(this.appAt(server), this.history);
     await view.signsIn(
       userId,
       USERS.filter((one) => one !== userId),
@@ -106,11 +115,19 @@ export class Scene implements AsyncDisposable {
     );
   }
 
-  /** Triggers an event and returns the status. */
-  async publish(server: number, name: string): Promise<number> {
-    const { status } = await this.appAt(server).post('/events', { name, channel: ROOM, data: 'x' });
-    if (status === 200) this.accepted.push(name);
+  /** Triggers an event and returns the status, or 0 if nobody answers. Its name must be new. */
+  async publish(server: number, e: string): Promise<number> {
+    this.history.add('trigger', { e, ch: [ROOM] });
+    const { status } = await this.appAt(server)
+      .post('/events', { name: e, channel: ROOM, data: 'x' })
+      .catch(() => ({ status: 0 }));
+    this.history.add('answer', { e, status });
     return status;
+  }
+
+  /** Notes a fault that begins now. */
+  lasts(what: FaultKind, ms: number): void {
+    this.history.add('fault', { what, until: this.history.now + ms });
   }
 
   /** Waits until these people, of all of them, see each other and nobody else, and so do the servers. */
@@ -132,17 +149,13 @@ export class Scene implements AsyncDisposable {
     for (const { view } of this.people) expect(view.problems).toEqual([]);
   }
 
-  /** Waits until these people have received all accepted events, once and in one order. */
-  async allReceived(people: readonly Person[] = this.people): Promise<void> {
-    const accepted = new Set(this.accepted);
-    // One that was refused may have been sent, if only the answer was lost.
-    const receivedBy = ({ view }: Person) =>
-      view.eventsOf(ROOM).filter((name) => accepted.has(name));
-    const sorted = this.accepted.toSorted();
-    for (const person of people) {
-      await becomes(() => receivedBy(person).toSorted(), sorted);
-      expect(receivedBy(person)).toEqual(receivedBy(people[0] ?? person));
-    }
+  /** Waits until all has come that is on its way, and expects that every promise was kept until now. Nothing more is recorded. */
+  async keeps(): Promise<void> {
+    const trigger = async ({ e }: { readonly e: string }) => {
+      await this.publish(0, e);
+    };
+    await this.history.settle({ trigger }, ROOM);
+    expect(this.history.problems(...TRIED)).toEqual([]);
   }
 
   /** Waits until webhooks have reported this of the room, and nothing else since the last call. */

@@ -6,6 +6,7 @@ import { eventually } from '../../testing/eventually.ts';
 import { runs, testSeed } from '../../testing/long-run.ts';
 import { Random } from '../../testing/random.ts';
 import { APP } from '../../testing/servers/fanfare.ts';
+import { TestHistory } from '../../testing/verify/test-history.ts';
 import { type Cluster, ROOM, startCluster } from './cluster.ts';
 import { View } from './view.ts';
 
@@ -137,11 +138,18 @@ async function recorded(port: number, traffic: () => Promise<void>) {
 }
 
 /** What all clients must still get. */
-async function goesOn({ apps }: Cluster, views: readonly View[], name: string): Promise<void> {
+async function goesOn(
+  { apps }: Cluster,
+  views: readonly View[],
+  { name, history }: { readonly name: string; readonly history: TestHistory },
+): Promise<void> {
   for (const [n, app] of apps.entries()) {
-    await app.trigger({ name: `${name}-${n}`, channel: ROOM, data: 'x' });
+    const e = `${name}-${n}`;
+    history.add('trigger', { e, ch: [ROOM] });
+    await app.trigger({ name: e, channel: ROOM, data: 'x' });
+    history.add('answer', { e, status: 200 });
     for (const view of views) await view.receive(ROOM, `${name}-${n}`);
-    await using guest = await View.open(app);
+    await using guest = await View.open(app, history);
     await guest.signsIn(`${name}-${n}`, ['ann', 'bob']);
     await guest.enters(ROOM, `${name}-${n}`);
     for (const view of views) {
@@ -175,19 +183,20 @@ it('servers and their clients go on, whatever is published on any stream', async
   if (first === undefined) throw new Error('There are two servers');
   await using parts = new AsyncDisposableStack();
   const publisher = parts.use(new Publisher(port));
+  const history = parts.use(new TestHistory());
   const views: View[] = [];
   const real = await recorded(port, async () => {
     parts.use(await LiveStream.open({ ...first, nodes: cluster.servers }, APP.id));
     for (const [n, userId] of ['ann', 'bob'].entries()) {
       const app = cluster.apps[n];
       if (app === undefined) throw new Error(`There is no server ${n}`);
-      const view = parts.use(await View.open(app));
+      const view = parts.use(await View.open(app, history));
       views.push(view);
       await view.signsIn(userId, ['ann', 'bob']);
       await view.enters(ROOM, userId);
       await view.enters('counted');
     }
-    await goesOn(cluster, views, 'before');
+    await goesOn(cluster, views, { name: 'before', history });
   });
   const streams = [...new Set(real.map(([stream]) => stream))].filter(
     (one) => !one.includes('probe'),
@@ -213,7 +222,9 @@ it('servers and their clients go on, whatever is published on any stream', async
   }
   await publisher.sent();
 
-  await goesOn(cluster, views, 'after');
+  await goesOn(cluster, views, { name: 'after', history });
+  await history.compare();
+  expect(history.problems('members', 'present', 'counts')).toEqual([]);
   for (const server of cluster.servers) {
     expect(server.process.exitCode).toBeNull();
     const counts = await eventually(

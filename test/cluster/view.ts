@@ -1,5 +1,11 @@
+import { readServerMessage } from '../../src/doctor/client/client-messages.ts';
 import { eventually } from '../../testing/eventually.ts';
 import type { AppClient, TestApp } from '../../testing/servers/test-app.ts';
+import { NotedClient } from '../../testing/verify/noted-client.ts';
+import type { TestHistory } from '../../testing/verify/test-history.ts';
+
+/** The code of a connection that ended without one. */
+const CUT = 1006;
 
 /** All that one client has received, as its user would see it. */
 export class View implements AsyncDisposable {
@@ -14,23 +20,33 @@ export class View implements AsyncDisposable {
   readonly online = new Set<string>();
   /** What was reported of a member or a watched user, as `+ann` and `-ann`. */
   readonly changes: string[] = [];
-  /** What no server may send: a member who comes twice, or goes twice. */
+  /** What no server may send, and the checker has no rule for: a watched user who comes twice, or goes twice. */
   readonly problems: string[] = [];
   private readonly subscribed = new Map<string, PromiseWithResolvers<void>>();
   private readonly signedIn = Promise.withResolvers<void>();
   private readonly app: TestApp;
+  private readonly noted: NotedClient | undefined;
   /** Whether the first list of watched users has come. */
   private isWatching = false;
 
-  private constructor(app: TestApp, client: AppClient) {
+  private constructor(app: TestApp, client: AppClient, noted: NotedClient | undefined) {
     this.app = app;
     this.client = client;
+    this.noted = noted;
   }
 
-  static async open(app: TestApp): Promise<View> {
-    const view = new View(app, await app.connect());
-    view.client.handOver((text) => {
+  /** Connects. `history` gets all that follows. */
+  static async open(app: TestApp, history?: TestHistory): Promise<View> {
+    const client = await app.connect();
+    const noted = history && new NotedClient(history, history.nextNumber());
+    noted?.opened(client.socketId);
+    void client.closed.then(({ code }) => noted?.closed(code ?? CUT));
+    const view = new View(app, client, noted);
+    client.handOver((text) => {
       const { event, channel = '', data } = JSON.parse(text);
+      const message = readServerMessage(text);
+      if (message !== undefined)
+        noted?.hears(message, event.startsWith('pusher') ? undefined : event);
       view.take(event, channel, data);
     });
     return view;
@@ -43,6 +59,7 @@ export class View implements AsyncDisposable {
     const channelData = userId === undefined ? undefined : JSON.stringify({ user_id: userId });
     const isPublic = !/^(private|presence)-/.test(channel);
     const auth = isPublic ? {} : this.app.auth(this.client, channel, channelData);
+    this.noted?.subscribes(channel, userId);
     this.client.send({ event: 'pusher:subscribe', data: { channel, ...auth } });
     const closed = this.client.closed.then(({ code }) => {
       throw new Error(`The connection was closed with ${code} instead of a subscription`);
@@ -51,6 +68,7 @@ export class View implements AsyncDisposable {
   }
 
   leave(channel: string): void {
+    this.noted?.unsubscribes(channel);
     this.client.send({ event: 'pusher:unsubscribe', data: { channel } });
     this.members.delete(channel);
   }
@@ -77,6 +95,7 @@ export class View implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.noted?.closed(CUT);
     await this.client[Symbol.asyncDispose]();
   }
 
@@ -113,6 +132,8 @@ export class View implements AsyncDisposable {
   }
 
   private watch(userId: string, isOnline: boolean): void {
+    const isAgain = this.online.has(userId) === isOnline;
+    if (this.isWatching && isAgain) this.problems.push(`again: ${userId}`);
     if (this.isWatching) this.change(this.online, userId, isOnline);
     else if (isOnline) this.online.add(userId);
   }
@@ -120,9 +141,7 @@ export class View implements AsyncDisposable {
   private change(all: Set<string> | undefined, userId: string, isThere: boolean): void {
     this.changes.push(`${isThere ? '+' : '-'}${userId}`);
     // After leaving, a change may still be on its way.
-    if (all === undefined) return;
-    if (all.has(userId) === isThere) this.problems.push(`again: ${this.changes.at(-1)}`);
-    if (isThere) all.add(userId);
-    else all.delete(userId);
+    if (isThere) all?.add(userId);
+    else all?.delete(userId);
   }
 }
