@@ -31,6 +31,7 @@ const installations: readonly (readonly [
 interface Verified {
   readonly code: number;
   readonly stdout: string;
+  readonly stderr: string;
 }
 
 /** Runs the program. `meanwhile` is called once clients receive events. */
@@ -48,21 +49,22 @@ async function verify(
   const words = Object.entries(options).map(([name, value]) => `--${name}=${value}`);
   const urls = clientsTo.map((url) => `--url=${url}`);
   const child = Bun.spawn([...commandOf(), 'verify', ...urls, ...words], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const printed = new Response(child.stdout).text();
+  const printed = Promise.all([child.stdout.text(), child.stderr.text()]);
   await eventually(
     () => child.exitCode !== null || (existsSync(history) && readFileSync(history, 'utf8')),
     (text) => text === true || String(text).includes('"op":"event"'),
   );
   await meanwhile();
-  return { code: await child.exited, stdout: await printed };
+  const [stdout, stderr] = await printed;
+  return { code: await child.exited, stdout, stderr };
 }
 
-function expectHeld({ code, stdout }: Verified): void {
+function expectHeld({ code, stdout, stderr }: Verified): void {
   for (const rule of TRIED) expect(stdout).toMatch(new RegExp(`^held +${rule} `, 'm'));
   for (const rule of UNTRIED) expect(stdout).toMatch(new RegExp(`^not tried +${rule} `, 'm'));
-  expect({ code, stdout }).toEqual({ code: 0, stdout });
+  expect({ code, stdout, stderr }).toEqual({ code: 0, stdout, stderr });
 }
 
 // All at the same time: a run lasts for many seconds, in which little is to be done.

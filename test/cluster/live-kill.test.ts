@@ -20,17 +20,23 @@ interface Scene {
   readonly redis: OwnRedis;
 }
 
+async function killed(server: Fanfare, crowd: LiveCrowd): Promise<void> {
+  crowd.breaks('kill');
+  await server.stop('SIGKILL');
+}
+
 /** What breaks, and which server is there after it. */
 const breaks: readonly (readonly [
   what: string,
   act: (scene: Scene) => Promise<unknown>,
   left: 'one' | 'two',
 ])[] = [
-  ['the server that asks is killed', ({ one }) => one.stop('SIGKILL'), 'two'],
-  ['the server with half of the users is killed', ({ two }) => two.stop('SIGKILL'), 'one'],
+  ['the server that asks is killed', ({ one, crowd }) => killed(one, crowd), 'two'],
+  ['the server with half of the users is killed', ({ two, crowd }) => killed(two, crowd), 'one'],
   [
     'Redis hangs, and comes back',
     async ({ redis, crowd }) => {
+      crowd.breaks('redis-away');
       redis.signal('SIGSTOP');
       await crowd.site.apns.arrivals.reaches(1);
       redis.signal('SIGCONT');
@@ -61,7 +67,7 @@ it.each(breaks)(
     await crowd.publish(PUBLISHES, one);
     await broken;
     expect(crowd.accepted.size).toBeGreaterThan(0);
-    expect(await crowd.faults(scene[left])).toEqual([]);
+    expect(await crowd.problems(scene[left])).toEqual([]);
   },
   90_000,
 );

@@ -343,7 +343,7 @@ describe('a gateway', () => {
         const { planned, accepted, retrying: _, ...lost } = status.platforms[platform];
         expect([planned, accepted]).toEqual([devices.length, 0]);
         expect(lost).toEqual({ failed: 0, pruned: 0, expired: 0, cancelled: 0 });
-        expect(await site.explain(troubled, id, first(devices))).toContainEqual(
+        expect(await site.explain(troubled, id, { device: first(devices) })).toContainEqual(
           expect.objectContaining({ what: 'gateway-paused' }),
         );
       }

@@ -239,11 +239,11 @@ export class DeliverySite implements AsyncDisposable {
   async explain(
     { requests }: SiteInstance,
     publishId: string,
-    { id }: SiteDevice,
+    { device, server = this.server }: { readonly device: SiteDevice; readonly server?: Fanfare },
   ): Promise<readonly object[]> {
     const ofPublish = requests.readPublish(publishId);
-    const request = { ...ofPublish, target: `${ofPublish.target}/devices/${id}` };
-    const { status, json } = await requestPush(this.server, request);
+    const request = { ...ofPublish, target: `${ofPublish.target}/devices/${device.id}` };
+    const { status, json } = await requestPush(server, request);
     const { events } = json;
     if (status !== 200 || !Array.isArray(events)) {
       throw new Error(`${status} ${JSON.stringify(json)}`);

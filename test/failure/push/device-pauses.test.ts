@@ -74,7 +74,7 @@ it(
     expect(await pausedDevices(site, instance.id)).toEqual([paused, paused]);
     for (const platform of platforms) {
       const events = await site.explain(instance, ids[7] as string, {
-        ...(instance.devices[platform][0] as SiteDevice),
+        device: instance.devices[platform][0] as SiteDevice,
       });
       expect(events).toContainEqual(
         expect.objectContaining({

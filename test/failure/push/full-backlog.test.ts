@@ -95,7 +95,7 @@ describe('more publishes than limits.pendingPublishBytes holds', () => {
           countsOf({ planned: 1 + others.length, accepted: others.length, ...rest }),
         );
       }
-      const explained = await site.explain(instance, bad[0] ?? '', dead ?? failed());
+      const explained = await site.explain(instance, bad[0] ?? '', { device: dead ?? failed() });
       expect(explained).toContainEqual(
         expect.objectContaining({
           what: 'expired',

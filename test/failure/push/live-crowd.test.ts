@@ -16,7 +16,7 @@ it(
     const sum = (what: 'reached' | 'silent' | 'absent') =>
       statuses.reduce((all, { live }) => all + live[what], 0);
     expect([sum('reached'), sum('silent'), sum('absent')]).toEqual([THIRD, THIRD, THIRD]);
-    expect(await crowd.faults()).toEqual([]);
+    expect(await crowd.problems()).toEqual([]);
   },
   runs(180_000, 600_000),
 );

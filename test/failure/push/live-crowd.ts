@@ -1,8 +1,12 @@
+import { readServerMessage } from '../../../src/doctor/client/client-messages.ts';
+import type { FaultKind } from '../../../src/verify/history/line.ts';
 import { requestPush } from '../../../testing/clients/push-requests.ts';
 import { clientFrame, WS_PING } from '../../../testing/clients/raw-client.ts';
 import { APP, type Fanfare } from '../../../testing/servers/fanfare.ts';
+import { NotedClient } from '../../../testing/verify/noted-client.ts';
+import { TestHistory } from '../../../testing/verify/test-history.ts';
 import { type LiveClient, userConnects } from '../../protocol/push/publishes/live-users.ts';
-import { DeliverySite, type SiteOptions } from './delivery-site.ts';
+import { DeliverySite, type SiteDevice, type SiteOptions } from './delivery-site.ts';
 
 /** Users of an app with a device each: some answer in the app, some are silent there, the others have no connection. */
 
@@ -18,6 +22,15 @@ const FEW: CrowdSize = { answering: 3, silent: 2, absent: 3 };
 const USERS_OF_PUBLISH = 1_000;
 
 const EVENT = 'note';
+const CONFIRMED = 'pusher_internal:subscription_succeeded';
+
+/** The code of a connection that ended without one. */
+const CUT = 1006;
+
+/** Why a device is not notified. */
+const REACHED = 'live-reached';
+
+const channelOf = (user: string) => `#server-to-user-${user}`;
 
 interface LiveStatus {
   readonly state: string;
@@ -35,9 +48,9 @@ export class LiveCrowd implements AsyncDisposable {
   readonly accepted = new Map<string, { readonly id: string; readonly users: readonly string[] }>();
   /** Called with everything that happens. */
   happened: () => void = () => undefined;
-  private readonly received = new Set<string>();
-  private readonly pushed = new Set<string>();
-  private readonly userOf = new Map<string, string>();
+  private history = new TestHistory();
+  private readonly notified = new Set<string>();
+  private readonly deviceOf = new Map<string, SiteDevice>();
   private clients: LiveClient[] = [];
   private markers = 0;
 
@@ -68,33 +81,42 @@ export class LiveCrowd implements AsyncDisposable {
     const { requests, devices } = site.instance(0);
     for (const [n, device] of devices.apns.entries()) {
       const user = crowd.users[n] ?? '';
-      crowd.userOf.set(device.address, user);
+      crowd.deviceOf.set(user, device);
       const { status } = await requestPush(site.server, requests.setUser(device.id, user));
       if (status !== 200) throw new Error(`The user was refused: ${status}`);
     }
     site.apns.arrivals.listen(({ token, payload }) => {
       const { alert } = JSON.parse(payload).aps;
-      crowd.pushed.add(`${alert} ${crowd.userOf.get(token)}`);
+      crowd.notified.add(`${alert} ${token}`);
+      crowd.history.add('notified', { p: alert, d: token, result: 'accepted' });
       crowd.happened();
     });
     return crowd;
   }
 
-  /** Connects the users who have connections, to these servers in turn. */
+  /** Connects the users who have connections, to these servers in turn. A new history begins. */
   async connect(servers: readonly Fanfare[] = [this.site.server]): Promise<void> {
     for (const client of this.clients.splice(0)) await client[Symbol.asyncDispose]();
+    this.history = new TestHistory();
     for (const [n, user] of [...this.answering, ...this.silent].entries()) {
       const server = servers[n % servers.length] ?? this.site.server;
       const client = await userConnects(server, user);
       this.clients.push(client);
+      // Who does not answer has not seen it.
+      const noted = n < this.answering.length ? this.note(client, user) : undefined;
       client.handOver((text) => {
         const { event, data } = JSON.parse(text);
-        if (event === EVENT) this.received.add(`${data} ${user}`);
-        const answers = n < this.answering.length;
-        if (event === WS_PING && answers) client.writeBytes(clientFrame(10, data));
+        const message = readServerMessage(text);
+        if (message !== undefined) noted?.hears(message, event === EVENT ? data : undefined);
+        if (event === WS_PING && noted !== undefined) client.writeBytes(clientFrame(10, data));
         this.happened();
       });
     }
+  }
+
+  /** Notes a fault. */
+  breaks(what: FaultKind): void {
+    this.history.add('fault', { what });
   }
 
   /** Publishes at once, `count` times, to the users or as many as one publish may have. What a dead server has not answered is not known to be accepted. */
@@ -106,8 +128,18 @@ export class LiveCrowd implements AsyncDisposable {
       const marker = `note-${this.markers++}`;
       const live = { event: EVENT, data: marker, waitSeconds: 1 };
       const body = { users, live, apns: { aps: { alert: marker } } };
+      const { history } = this;
+      const devices = users.map((user) => [this.deviceOf.get(user)?.address ?? '', user]);
+      history.add('trigger', { e: marker, ch: users.map(channelOf) });
+      history.add('publish', {
+        p: marker,
+        devices: Object.fromEntries(devices),
+        users,
+        live: marker,
+      });
       try {
         const { status, json } = await requestPush(server, requests.publish(body));
+        history.add('published', { p: marker, status });
         if (status === 200) this.accepted.set(marker, { id: String(json['publishId']), users });
       } catch {
         // The server is dead.
@@ -128,29 +160,33 @@ export class LiveCrowd implements AsyncDisposable {
     return (await site.becomes(site.instance(0), id, isOver, server)) as unknown as LiveStatus;
   }
 
-  /**
-   * Waits for the end of all accepted publishes, and returns which users have got them neither in the app nor by push, and
-   * which publishes were pushed to others than those who were not reached, although the server knew.
-   */
-  async faults(server = this.site.server): Promise<readonly string[]> {
-    const faults: string[] = [];
-    for (const [marker, { id, users }] of this.accepted) {
-      const status = await this.end(id, server);
-      const pushed = users.filter((user) => this.pushed.has(`${marker} ${user}`));
-      const neither = users.filter(
-        (user) => !pushed.includes(user) && !this.received.has(`${marker} ${user}`),
-      );
-      if (neither.length > 0) faults.push(`${marker} has not reached ${neither.join()}`);
-      const { state, reached } = status.live;
-      const due = state === 'done' ? users.length - reached : users.length;
-      if (pushed.length !== due) {
-        faults.push(
-          `${marker} is ${state} with ${reached} reached, and was pushed to ${pushed.length}`,
-        );
+  /** Waits for the end of all accepted publishes, and returns what was not as promised. */
+  async problems(server = this.site.server): Promise<readonly string[]> {
+    const { site, history } = this;
+    await this.untilEnd(server);
+    for (const [p, { id, users }] of this.accepted) {
+      for (const user of users) {
+        const device = this.deviceOf.get(user);
+        if (device === undefined || this.notified.has(`${p} ${device.address}`)) continue;
+        const events = await site.explain(site.instance(0), id, { device, server });
+        const isReached = events.some((event) => 'what' in event && event.what === REACHED);
+        if (isReached) history.add('explained', { p, d: device.address, state: REACHED });
       }
     }
     this.accepted.clear();
-    return faults;
+    await history.compare();
+    return history.problems('pushes', 'live');
+  }
+
+  private note(client: LiveClient, user: string): NotedClient {
+    const noted = new NotedClient(this.history, this.history.nextNumber());
+    const channel = channelOf(user);
+    noted.opened(client.socketId);
+    noted.subscribes(channel, user);
+    // It was confirmed before.
+    noted.hears({ event: CONFIRMED, channel, data: {} }, undefined);
+    void client.closed.then(({ code }) => noted.closed(code ?? CUT));
+    return noted;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -31,7 +31,10 @@ it(
       const { promise: died, resolve } = Promise.withResolvers<void>();
       const kill = () => {
         if (turns-- > 0) setImmediate(kill);
-        else void server.stop('SIGKILL').then(() => resolve());
+        else {
+          crowd.breaks('kill');
+          void server.stop('SIGKILL').then(() => resolve());
+        }
       };
       crowd.happened = () => {
         if (--left === 0) kill();
@@ -42,7 +45,11 @@ it(
       figures.rounds += 1;
       figures.publishes += crowd.accepted.size;
       await crowd.site.startAgain();
-      expect({ seed, round, faults: await crowd.faults() }).toEqual({ seed, round, faults: [] });
+      expect({ seed, round, problems: await crowd.problems() }).toEqual({
+        seed,
+        round,
+        problems: [],
+      });
     }
     console.log(`kill -9 of live publishes: ${JSON.stringify({ seed, ...figures })}, none lost`);
   },
