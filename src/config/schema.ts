@@ -127,9 +127,10 @@ const memory = z.strictObject(
   },
 );
 
-const redisUrl = /^rediss?(?:\+sentinel)?:\/\/./;
+const redisUrl = /^rediss?(?:\+(?:sentinel|cluster))?:\/\/./;
 
-const redisUrlRule = 'begin with redis://, rediss://, redis+sentinel:// or rediss+sentinel://';
+const redisUrlRule =
+  'begin with redis://, rediss://, redis+sentinel://, rediss+sentinel://, redis+cluster:// or rediss+cluster://';
 
 /** The partitions of the state: more servers than these would have nothing to do. */
 const REDIS_SERVERS_MAX = 64;
@@ -140,7 +141,7 @@ const redis = z.strictObject({
   url: textThat(
     redisUrl,
     redisUrlRule,
-    'The Redis server: redis://USER:PASSWORD@HOST:PORT/DB, rediss://… (TLS), or redis+sentinel://HOST:PORT,HOST:PORT/NAME. Required if the type is `redis`, unless `urls` is set.',
+    'The Redis server: redis://USER:PASSWORD@HOST:PORT/DB, rediss://… (TLS), redis+sentinel://HOST:PORT,HOST:PORT/NAME, or redis+cluster://USER:PASSWORD@HOST:PORT,HOST:PORT. Required if the type is `redis`, unless `urls` is set.',
   ).optional(),
   urls: oneOrMore(
     textThat(redisUrl, redisUrlRule, ''),
@@ -160,7 +161,7 @@ const redis = z.strictObject({
     certificate:
       'The PEM file of the certificate, with its chain, for a Redis that asks its clients for one; null = none.',
     group:
-      'TLS to Redis, for rediss:// addresses. Renewed files are used within two minutes, or at SIGHUP.',
+      'TLS to Redis, for addresses that begin with rediss. Renewed files are used within two minutes, or at SIGHUP.',
   }),
   sentinels: z
     .strictObject({

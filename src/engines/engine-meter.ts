@@ -4,6 +4,7 @@ import type { UnreadableMessagesOptions } from '../runtime/unreadable.ts';
 export interface EngineMeter {
   readonly count: UnreadableMessagesOptions['meter']['count'] & {
     (counter: 'engineConnectionsLost', by: number, kind: 'commands' | 'subscriptions'): void;
+    (counter: 'engineRedirects', by: number, kind: 'moved' | 'moving' | 'down'): void;
     (
       counter:
         | 'engineOutages'

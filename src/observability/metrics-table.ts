@@ -383,6 +383,12 @@ export const metricRows = {
     help: 'Connections to Redis that ended. Redis ends one for subscriptions that reads too slowly.',
     label: { name: 'kind', values: ['commands', 'subscriptions'] },
   },
+  engineRedirects: {
+    name: 'fanfare_engine_redirects_total',
+    kind: 'counter',
+    help: 'Commands that a server of a Redis Cluster has refused and not run: the slot is at another master (`moved`), is being moved (`moving`), or the server is not ready (`down`). They were sent again.',
+    label: { name: 'kind', values: ['moved', 'moving', 'down'] },
+  },
   engineProbesUnanswered: {
     name: 'fanfare_engine_probes_unanswered_total',
     kind: 'counter',

@@ -9,9 +9,14 @@ import { TICK } from '../../src/engines/redis/scripts/upkeep.ts';
 /** A Redis of the test: it holds nothing, and answers each script as if all were well. */
 export class FakeLink implements RedisLink, RedisEngineServer {
   readonly name: string;
-  readonly database: number = 0;
+  readonly place = { database: 0 };
   away: RedisLink['away'];
   serverId = 'fake';
+
+  get dataId(): string {
+    return this.serverId;
+  }
+
   /** What scripts answer in place of `ok`. */
   readonly answers = new Map<RedisScript, readonly Reply[]>();
   private back = Promise.withResolvers<void>();

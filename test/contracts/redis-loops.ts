@@ -176,7 +176,7 @@ export class RedisLoops implements OpenCluster {
       servers: urls.map((_, index) => ({
         // Loops may reach a server in different ways.
         name: `server-${index}`,
-        database: 0,
+        place: { database: 0 },
         open: async (listener: RedisListener) => {
           const server = await this.openServer(urls[index] ?? '', listener, parts.meter);
           servers.push(server);
@@ -370,6 +370,9 @@ export class RedisLoops implements OpenCluster {
       },
       get serverId() {
         return server.serverId;
+      },
+      get dataId() {
+        return server.dataId;
       },
       subscriptions: server.subscriptions,
       close: () => server.close(),

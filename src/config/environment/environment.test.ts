@@ -65,7 +65,7 @@ describe('an environment variable', () => {
       trustedProxies: ['10.0.0.0/8', '::1'],
     });
     expect(problemsIn(load({}, { ...redis, FANFARE_ENGINE_URLS: 'redis://a x' }))).toEqual([
-      'FANFARE_ENGINE_URLS (engine.urls[1]): must begin with redis://, rediss://, redis+sentinel:// or rediss+sentinel://',
+      'FANFARE_ENGINE_URLS (engine.urls[1]): must begin with redis://, rediss://, redis+sentinel://, rediss+sentinel://, redis+cluster:// or rediss+cluster://',
     ]);
   });
 

@@ -157,11 +157,11 @@ describe('problems', () => {
     ],
     [
       { engine: { type: 'redis', urls: ['redis://a', 'http://b'] } },
-      'engine.urls[1]: must begin with redis://, rediss://, redis+sentinel:// or rediss+sentinel://',
+      'engine.urls[1]: must begin with redis://, rediss://, redis+sentinel://, rediss+sentinel://, redis+cluster:// or rediss+cluster://',
     ],
     [
       { engine: { type: 'redis', url: 'http://x' } },
-      'engine.url: must begin with redis://, rediss://, redis+sentinel:// or rediss+sentinel://',
+      'engine.url: must begin with redis://, rediss://, redis+sentinel://, rediss+sentinel://, redis+cluster:// or rediss+cluster://',
     ],
     [{ engine: { url: 'redis://x' } }, 'engine.url: unknown setting when engine.type is "memory"'],
     [

@@ -12,6 +12,7 @@ describe('the settings of TLS to Redis and PostgreSQL', () => {
     [redis('rediss://a', { tls: { caFile: 'ca.pem', ...pair } })],
     [redis('rediss+sentinel://a/main', { sentinels: { user: 'u', password: 'p', tls: pair } })],
     [redis('redis+sentinel://a/main', { sentinels: { password: 'p' } })],
+    [redis('rediss+cluster://a,b:7000', { tls: { caFile: 'ca.pem', ...pair } })],
     [postgres('?sslmode=verify-full', { caFile: 'ca.pem', ...pair })],
     [postgres('?sslmode=require', pair)],
     [postgres('?sslmode=verify-ca&sslcert=c&sslkey=k&sslrootcert=ca')],
@@ -22,7 +23,7 @@ describe('the settings of TLS to Redis and PostgreSQL', () => {
   it.each([
     [
       redis('redis://a', { tls: { caFile: 'ca.pem' } }),
-      'engine.tls.caFile: is for TLS: the address of Redis must begin with rediss:// or rediss+sentinel://',
+      'engine.tls.caFile: is for TLS: the address of Redis must begin with rediss://, rediss+sentinel:// or rediss+cluster://',
     ],
     [
       redis('rediss://a', { tls: { certFile: 'c.pem' } }),
@@ -39,6 +40,10 @@ describe('the settings of TLS to Redis and PostgreSQL', () => {
     [
       redis('redis+sentinel://a/main', { sentinels: { user: 'u' } }),
       'engine.sentinels.password: required if engine.sentinels.user is set',
+    ],
+    [
+      { engine: { type: 'redis', urls: ['redis://a', 'redis+cluster://b'] } },
+      'engine.urls[1]: a cluster is one address: set engine.url',
     ],
     [
       { store: { tls: { caFile: 'ca.pem' } } },

@@ -43,13 +43,19 @@ function redisLinks(content: unknown): readonly ConfigProblem[] {
   const tls = FILES.map((name) => ['engine', 'tls', name]);
   const sentinelTls = FILES.map((name) => ['engine', 'sentinels', 'tls', name]);
   const login = ['user', 'password'].map((name) => ['engine', 'sentinels', name]);
+  const clusters = listed.flatMap((url, index) =>
+    /^rediss?\+cluster:/.test(String(url))
+      ? [{ path: `engine.urls[${index}]`, message: 'a cluster is one address: set engine.url' }]
+      : [],
+  );
   const unless = (pattern: RegExp, paths: readonly string[][], message: string) =>
     urls.some((url) => pattern.test(url)) ? [] : setPaths(content, paths, message);
   return [
+    ...clusters,
     ...unless(
       /^rediss/,
       tls,
-      'is for TLS: the address of Redis must begin with rediss:// or rediss+sentinel://',
+      'is for TLS: the address of Redis must begin with rediss://, rediss+sentinel:// or rediss+cluster://',
     ),
     ...unless(
       /^rediss?\+sentinel:/,

@@ -1,12 +1,12 @@
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { RedisEngine, type RedisEngineOptions } from './engine.ts';
-import { parseRedisUrl, serverName } from './link/address.ts';
 import type { RedisConnectorOptions, SentinelLogin } from './link/connector.ts';
-import { type Away, RedisServer } from './link/redis-server.ts';
+import type { Away } from './link/redis-server.ts';
+import { placesOf } from './places.ts';
 import { ALL_SCRIPTS } from './scripts/all-scripts.ts';
 
 export interface CreateRedisEngineOptions extends Omit<RedisEngineOptions, 'servers' | 'timers'> {
-  /** The Redis servers, in the same order on all nodes. */
+  /** The Redis servers, in the same order on all nodes, or one cluster. */
   readonly urls: readonly string[];
   readonly tls?: RedisConnectorOptions['tls'];
   readonly sentinelLogin?: SentinelLogin;
@@ -23,39 +23,36 @@ export function createRedisEngine({
   onState = () => undefined,
   ...parts
 }: CreateRedisEngineOptions): RedisEngine {
+  const places = placesOf({
+    urls,
+    keyPrefix,
+    ...(tls === undefined ? {} : { tls }),
+    sentinelLogin,
+    log: parts.log,
+    timers: monotonicTimers,
+    scripts: ALL_SCRIPTS,
+    meter: parts.meter,
+  });
   return new RedisEngine({
     ...parts,
     keyPrefix,
     timers: monotonicTimers,
-    servers: urls.map((url) => {
-      const name = serverName(url);
-      return {
-        name,
-        database: parseRedisUrl(url)?.db ?? 0,
-        open: async (listener) =>
-          await RedisServer.open({
-            url,
-            ...(tls === undefined ? {} : { tls }),
-            sentinelLogin,
-            log: parts.log,
-            prefix: keyPrefix,
-            timers: monotonicTimers,
-            scripts: ALL_SCRIPTS,
-            meter: parts.meter,
-            listener: {
-              onMessage: (channel, payload) => listener.onMessage(channel, payload),
-              onGap: (why) => listener.onGap(why),
-              onAway(away) {
-                onState(name, away);
-                listener.onAway(away);
-              },
-              onBack() {
-                onState(name, undefined);
-                listener.onBack();
-              },
-            },
-          }),
-      };
-    }),
+    servers: places.map(({ name, place, open }) => ({
+      name,
+      place,
+      open: (listener) =>
+        open({
+          onMessage: (channel, payload) => listener.onMessage(channel, payload),
+          onGap: (why) => listener.onGap(why),
+          onAway(away) {
+            onState(name, away);
+            listener.onAway(away);
+          },
+          onBack() {
+            onState(name, undefined);
+            listener.onBack();
+          },
+        }),
+    })),
   });
 }

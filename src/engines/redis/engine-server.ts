@@ -1,13 +1,13 @@
 import { messageOf } from '../../runtime/error-code.ts';
+import type { Place } from './layout.ts';
 import type { RedisListener } from './link/redis-server.ts';
 import type { RedisLink } from './redis-link.ts';
 
-/** One of the Redis servers of an engine. */
+/** One of the Redis servers of an engine, or one of the slots of its cluster. */
 export interface RedisEngineServer {
   /** The name of the server, which is the same on all nodes. */
   readonly name: string;
-  /** The number of the database. Redis delivers published messages to all databases. */
-  readonly database: number;
+  readonly place: Place;
   open(events: RedisListener): Promise<RedisLink>;
 }
 

@@ -34,7 +34,7 @@ import { forgetApp } from './forget-app.ts';
 import { countForgotten } from './history/count-forgotten.ts';
 import { historyToKeep } from './history/kept-history.ts';
 import { statedRules } from './history/rules.ts';
-import { checkLayout, partitionNames, streamPrefix } from './layout.ts';
+import { checkLayout, type Place, partitionNames } from './layout.ts';
 import { RedisRefused, type Reply } from './link/reply.ts';
 import type { RedisScript } from './link/script.ts';
 import type { LoopParts } from './loop.ts';
@@ -69,13 +69,13 @@ export interface RedisEngineOptions {
   readonly terminate: (app: App, userId: string) => void;
   /** See `LoopParts`. */
   readonly eventsLost: LoopParts['eventsLost'];
-  /** The prefix of all keys. See `streamPrefix`. */
+  /** The prefix of all keys. See `layout.ts`. */
   readonly keyPrefix: string;
   /** Started and stopped with the engine. */
   readonly quotas: ClusterQuotas;
   /** Carries messages between loops over the first server; started with the engine. */
   readonly bus?: LoopBus | undefined;
-  /** The partitions are distributed over them in this order. */
+  /** The partitions are distributed over them in this order. Of a cluster, its slots. */
   readonly servers: readonly RedisEngineServer[];
 }
 
@@ -100,7 +100,7 @@ const DEAF_MAX_MS = 10_000;
 
 interface Server {
   readonly link: RedisLink;
-  readonly database: number;
+  readonly place: Place;
   readonly follows: Follows;
   /** When messages were last missed. */
   gapAtMs: number;
@@ -340,8 +340,8 @@ export class RedisEngine implements Authority {
         webhooks,
         settle: (ids) => this.partitions[number]?.settle(ids),
       });
-      const { link, database } = this.serverOf(number);
-      const names = partitionNames(keyPrefix, { number, database });
+      const { link, place } = this.serverOf(number);
+      const names = partitionNames(keyPrefix, { number, place });
       this.claims.push(claims);
       const report = (ids: readonly string[]) => claims.report(ids);
       const { serverName } = quotas;
@@ -355,10 +355,10 @@ export class RedisEngine implements Authority {
   }
 
   private async openServer(index: number): Promise<void> {
-    const { servers, timers, log, keyPrefix } = this.options;
+    const { servers, timers, log } = this.options;
     const server = servers[index];
     if (server === undefined) throw new Error(`There is no server ${index}`);
-    const { database } = server;
+    const { place } = server;
     const link = await server.open({
       onAway: () => this.onServer(index, (partition) => partition.away()),
       onBack: () => {
@@ -379,15 +379,15 @@ export class RedisEngine implements Authority {
       onGap: () => this.onGap(index),
     });
     const follows = new Follows(link, timers);
-    this.servers.push({ link, database, follows, gapAtMs: 0, isLossLogged: false });
+    this.servers.push({ link, place, follows, gapAtMs: 0, isLossLogged: false });
     await this.checkLayout(index);
-    if (index === 0) await this.options.bus?.start(link, streamPrefix(keyPrefix, database));
+    if (index === 0) await this.options.bus?.start(link, place);
   }
 
   private async checkLayout(index: number): Promise<void> {
     const servers = this.options.servers.map(({ name }) => name);
-    const { link, database } = this.serverOf(index);
-    await checkLayout(link, { keyPrefix: this.options.keyPrefix, servers, index, database });
+    const { link, place } = this.serverOf(index);
+    await checkLayout(link, { keyPrefix: this.options.keyPrefix, servers, index, place });
   }
 
   /** Small groups of partitions tick together, so that the load is even. */

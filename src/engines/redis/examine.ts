@@ -201,8 +201,8 @@ async function checkClock({ connection }: Site): Promise<Result> {
 
 async function checkLayout({ connection, options, index }: Site): Promise<Result> {
   const { urls, keyPrefix } = options;
-  const database = parseRedisUrl(urls[index] ?? '')?.db ?? 0;
-  const layout = { keyPrefix, servers: urls.map(serverName), index, database };
+  const place = { database: parseRedisUrl(urls[index] ?? '')?.db ?? 0 };
+  const layout = { keyPrefix, servers: urls.map(serverName), index, place };
   const run = (command: readonly string[]) => connection.request(command);
   if ((await run(['GET', layoutKey(layout)])) === null) return ok('no server has used it yet');
   const why = await refusal(run, layout);

@@ -1,5 +1,6 @@
 import { PARTITIONS } from '../partition.ts';
 import { RedisRefused, type Reply } from './link/reply.ts';
+import { SLOTS } from './link/cluster/slots.ts';
 import type { RedisLink } from './redis-link.ts';
 
 /** Changes whenever nodes of two versions cannot share their data. */
@@ -11,28 +12,45 @@ export interface LayoutOptions {
   readonly servers: readonly string[];
   /** The index of the server that the link leads to. */
   readonly index: number;
-  /** The number of its database. */
+  readonly place: Place;
+}
+
+/** Where the keys of a server lie. */
+export interface Place {
+  /** The number of the database. Redis delivers published messages to all databases. */
   readonly database: number;
+  /** The tag of the slot of a cluster. */
+  readonly tag?: string | undefined;
 }
 
 /** Sends one command to Redis. */
 type Run = (command: readonly string[]) => Promise<Reply>;
 
+/** What all keys of a place begin with. */
+export function placeKeys(keyPrefix: string, { tag }: Place): string {
+  return tag === undefined ? keyPrefix : `${keyPrefix}{${tag}}`;
+}
+
 /**
  * The prefix of the names of streams. Redis delivers what is published in one database to the subscribers in all of
  * them, so a number other than 0 is in the names.
  */
-export function streamPrefix(keyPrefix: string, database: number): string {
-  return database === 0 ? keyPrefix : `${keyPrefix}db${database}:`;
+export function streamPrefix(keyPrefix: string, place: Place): string {
+  const keys = placeKeys(keyPrefix, place);
+  return place.database === 0 ? keys : `${keys}db${place.database}:`;
 }
 
 /** The prefixes of the keys and streams of a partition. `streams` is `undefined` where scripts make it of that of the keys. */
 export function partitionNames(
   keyPrefix: string,
-  { number, database }: { readonly number: number; readonly database: number },
+  { number, place }: { readonly number: number; readonly place: Place },
 ): { readonly keys: string; readonly streams: string | undefined } {
+  // All partitions of a slot have its tag. No value lies under this name itself.
+  if (place.tag !== undefined) {
+    return { keys: `${placeKeys(keyPrefix, place)}${number}:`, streams: undefined };
+  }
   const part = `{${number}}`;
-  const streams = database === 0 ? undefined : `${streamPrefix(keyPrefix, database)}${part}t:`;
+  const streams = place.database === 0 ? undefined : `${streamPrefix(keyPrefix, place)}${part}t:`;
   return { keys: `${keyPrefix}${part}`, streams };
 }
 
@@ -61,20 +79,20 @@ export async function refusal(run: Run, options: LayoutOptions): Promise<string 
 }
 
 /** The key of the mark. */
-export function layoutKey({ keyPrefix }: Pick<LayoutOptions, 'keyPrefix'>): string {
-  return `${keyPrefix}layout`;
+export function layoutKey({ keyPrefix, place }: Pick<LayoutOptions, 'keyPrefix' | 'place'>): string {
+  return `${placeKeys(keyPrefix, place)}layout`;
 }
 
 function refusalOf(found: Reply, options: LayoutOptions): string {
   const layout = layoutOf(options);
   if (found === formerLayoutOf(options)) {
-    return `Servers of an older version run on this Redis, and messages of its database ${options.database} now have other names. Stop all of them first; one that was killed counts for 10 s more`;
+    return `Servers of an older version run on this Redis, and messages of its database ${options.place.database} now have other names. Stop all of them first; one that was killed counts for 10 s more`;
   }
   return `Redis holds data of another layout (${found}); this node has: ${layout}. Stop all other nodes and delete the key ${layoutKey(options)}, or use another key prefix`;
 }
 
 function layoutOf(options: LayoutOptions): string {
-  return describe(options, options.database);
+  return describe(options, options.place.database);
 }
 
 /** The mark of versions that named the streams of all databases alike. */
@@ -82,7 +100,10 @@ function formerLayoutOf(options: LayoutOptions): string {
   return describe(options, 0);
 }
 
-function describe({ servers, index }: LayoutOptions, database: number): string {
+function describe({ servers, index, place }: LayoutOptions, database: number): string {
+  if (place.tag !== undefined) {
+    return `version ${VERSION}, ${PARTITIONS} partitions, slot ${index + 1} of ${SLOTS.length}`;
+  }
   const count = servers.length;
   const streams = database === 0 ? '' : `, streams of database ${database}`;
   // The same server may have a different name on each node.

@@ -1,5 +1,6 @@
 import { Recent } from '../../runtime/recent.ts';
 import { Unreadable } from '../../runtime/unreadable.ts';
+import { type Place, placeKeys, streamPrefix } from './layout.ts';
 import type { RedisLink } from './redis-link.ts';
 import { RELEASE } from './scripts/claims.ts';
 
@@ -33,7 +34,9 @@ export class LoopBus {
   /** Takes words, also those to all; `undefined`: this loop takes none. */
   private readonly onNotice: ((notice: LoopNotice) => void) | undefined;
   private link: RedisLink | undefined;
-  private streamPrefix = '';
+  private place: Place = { database: 0 };
+  /** What the names of its streams begin with. */
+  private streams = '';
   private listener: LoopBusListener | undefined;
   /** Handles reports, which have no order among the messages. */
   onReport: (text: string) => void = () => undefined;
@@ -55,10 +58,11 @@ export class LoopBus {
     this.listener = listener;
   }
 
-  /** `streamPrefix` begins the names of the streams. It must be the same at all loops. */
-  async start(link: RedisLink, streamPrefix = this.keyPrefix): Promise<void> {
+  /** The place must be the same at all loops. */
+  async start(link: RedisLink, place = this.place): Promise<void> {
     this.link = link;
-    this.streamPrefix = streamPrefix;
+    this.place = place;
+    this.streams = `${streamPrefix(this.keyPrefix, place)}loop:`;
     await link.subscriptions.follow(this.streamOf(this.self));
     if (this.onNotice !== undefined) await link.subscriptions.follow(this.streamOf(ALL));
   }
@@ -95,8 +99,8 @@ export class LoopBus {
   /** Releases a claim of this loop. Does nothing if another loop has taken it since. */
   release(name: string): void {
     const released = this.link?.commands.script(RELEASE, {
-      keys: [this.keyOf(name)],
-      args: [this.self],
+      keys: [this.keyOf('')],
+      args: [this.self, name],
     });
     void released?.catch(ignored);
   }
@@ -108,7 +112,7 @@ export class LoopBus {
     const number = (this.sent.get(to) ?? 0) + 1;
     this.sent.set(to, number);
     const payload = `${this.self}\n${number}\n${text}`;
-    this.run(['PUBLISH', this.streamOf(to), payload]).then(
+    this.publish(this.streamOf(to), payload).then(
       (receivers) => {
         if (receivers !== 0) return;
         // Nobody follows its stream: the loop has ended, and its numbers are no longer needed.
@@ -127,7 +131,7 @@ export class LoopBus {
   async notify(to: string | undefined, text: string): Promise<number | undefined> {
     const payload = `${this.self}\n${NOTICE}\n${text}`;
     try {
-      const receivers = Number(await this.run(['PUBLISH', this.streamOf(to ?? ALL), payload]));
+      const receivers = Number(await this.publish(this.streamOf(to ?? ALL), payload));
       // If this loop receives notices, it gets those to all as well.
       return to === undefined && this.onNotice !== undefined
         ? Math.max(0, receivers - 1)
@@ -139,9 +143,7 @@ export class LoopBus {
 
   /** Sends a report to another loop. It can be lost, and nobody notices. */
   report(to: string, text: string): void {
-    void this.run(['PUBLISH', this.streamOf(to), `${this.self}\n${REPORT}\n${text}`]).catch(
-      ignored,
-    );
+    void this.publish(this.streamOf(to), `${this.self}\n${REPORT}\n${text}`).catch(ignored);
   }
 
   /** Handles a message on a stream of this loop. Throws if it cannot. */
@@ -166,17 +168,21 @@ export class LoopBus {
     this.listener?.onLoss(undefined);
   }
 
+  private publish(stream: string, payload: string) {
+    return this.run([this.place.tag === undefined ? 'PUBLISH' : 'SPUBLISH', stream, payload]);
+  }
+
   private run(args: readonly string[]) {
     if (this.link === undefined) return Promise.reject(new Error('Redis is not connected yet'));
     return this.link.commands.run(args);
   }
 
   private keyOf(name: string): string {
-    return `${this.keyPrefix}session:${name}`;
+    return `${placeKeys(this.keyPrefix, this.place)}session:${name}`;
   }
 
   private streamOf(loop: string): string {
-    return `${this.streamPrefix}loop:${loop}`;
+    return `${this.streams}${loop}`;
   }
 }
 

@@ -14,6 +14,7 @@ import type { RedisLink } from './redis-link.ts';
 import { FORGET_APP } from './scripts/forget-app.ts';
 import { RULES } from './scripts/histories.ts';
 import { READS_BY_APP } from './scripts/recent-events.ts';
+import { MOVED } from './scripts/moved.ts';
 import { LEASE_MS } from './scripts/script.ts';
 import { DEPARTED, ENTER } from './scripts/statements.ts';
 import { CLAIM, EXIT, SETTLE, TICK } from './scripts/upkeep.ts';
@@ -102,6 +103,8 @@ export class Partition {
   private epoch: string | undefined;
   /** Identifies the Redis process that knows this node. */
   private serverId: string | undefined;
+  /** Identifies the data in which this node is known. */
+  private dataId: string | undefined;
   /** How many of this node's statements Redis has applied, as far as we know. */
   private version = 0;
   private steadyTicks = 0;
@@ -367,19 +370,22 @@ export class Partition {
   }
 
   private async renewOrEnter(): Promise<RestateReason> {
-    const { serverId } = this.options.link;
-    const reason = await this.renewOrEnterAt(serverId);
+    const { serverId, dataId } = this.options.link;
+    const reason = await this.renewOrEnterAt(dataId);
+    const { serverId: former = serverId } = this;
+    if (reason === 'unsure' && former !== serverId) await this.run(MOVED, [former, serverId]);
     this.serverId = serverId;
+    this.dataId = dataId;
     return reason;
   }
 
-  private async renewOrEnterAt(serverId: string): Promise<RestateReason> {
+  private async renewOrEnterAt(dataId: string): Promise<RestateReason> {
     if (this.epoch === undefined) {
       await this.enter('');
       return 'fenced';
     }
-    // Another Redis process may lack the last writes, and could reuse numbers that others have already received.
-    const mayHaveLost = serverId !== this.serverId;
+    // Without the last writes, Redis could reuse numbers that others have already received.
+    const mayHaveLost = dataId !== this.dataId;
     const [code, version, dueMs, claims] = await this.run(TICK, [this.node, this.epoch, 0, '1']);
     this.mayLackClaims = false;
     if (code === 'ok' || code === 'late') {

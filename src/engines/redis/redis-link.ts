@@ -6,8 +6,10 @@ import type { Subscriptions } from './link/subscriptions.ts';
 export interface RedisLink {
   /** `undefined` while Redis works. */
   readonly away: Away | undefined;
-  /** Identifies the Redis process that receives the commands. Another process may lack the last writes. */
+  /** Identifies the Redis process that receives the commands. */
   readonly serverId: string;
+  /** Identifies the data that it has. Other data may lack the last writes. */
+  readonly dataId: string;
   readonly commands: Pick<Commands, 'run' | 'script' | 'waiting'>;
   readonly subscriptions: Pick<Subscriptions, 'follow' | 'unfollow'>;
   close(): Promise<void>;

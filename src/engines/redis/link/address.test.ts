@@ -3,6 +3,7 @@ import { parseRedisUrl, serverName } from './address.ts';
 
 const plain = {
   sentinelName: undefined,
+  isCluster: false,
   isSecure: false,
   user: undefined,
   password: undefined,
@@ -33,6 +34,20 @@ describe('the URL of Redis', () => {
       'rediss+sentinel://one/my%2Fname',
       { endpoints: [{ host: 'one', port: 26379 }], sentinelName: 'my/name', isSecure: true },
     ],
+    [
+      'redis+cluster://ann:pw@one,two:7001',
+      {
+        endpoints: [
+          { host: 'one', port: 6379 },
+          { host: 'two', port: 7001 },
+        ],
+        ...{ isCluster: true, user: 'ann', password: 'pw' },
+      },
+    ],
+    [
+      'rediss+cluster://one/',
+      { endpoints: [{ host: 'one', port: 6379 }], isCluster: true, isSecure: true },
+    ],
   ])('is read: %s', (url, expected) => {
     expect(parseRedisUrl(url)).toEqual({ ...plain, ...expected } as never);
   });
@@ -51,6 +66,9 @@ describe('the URL of Redis', () => {
     'redis://cache?db=1',
     'redis+sentinel://one',
     'redis+sentinel://one,/main',
+    'redis+cluster://one/0',
+    'redis+cluster://one,',
+    'redis+other://one',
   ])('is refused: %s', (url) => {
     expect(parseRedisUrl(url)).toBeUndefined();
   });
@@ -60,6 +78,7 @@ it.each([
   ['redis://ann:pw@Cache/', 'cache:6379'],
   ['rediss://:pw@10.0.0.1:7000/3', '10.0.0.1:7000/3'],
   ['redis+sentinel://ann:pw@one,two:7001/main/2', 'one:26379,two:7001/main/2'],
+  ['rediss+cluster://ann:pw@One,two:7001', 'one:6379,two:7001'],
   ['http://ann:pw@cache', 'a URL that cannot be read'],
 ])('%s is shown without user and password', (url, name) => {
   expect(serverName(url)).toBe(name);

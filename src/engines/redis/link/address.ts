@@ -4,12 +4,13 @@ export interface RedisEndpoint {
   readonly port: number;
 }
 
-/** The address of a Redis server, and the credentials. */
+/** The address of a Redis server or a Redis Cluster, and the credentials. */
 export interface RedisAddress {
-  /** The server, or the sentinels that know its address. */
+  /** The server, the sentinels that know its address, or some servers of the cluster. */
   readonly endpoints: readonly [RedisEndpoint, ...RedisEndpoint[]];
-  /** The name of the primary at the sentinels; `undefined`: `endpoints` is the server itself. */
+  /** The name of the primary at the sentinels; `undefined`: there are none. */
   readonly sentinelName: string | undefined;
+  readonly isCluster: boolean;
   readonly isSecure: boolean;
   readonly user: string | undefined;
   readonly password: string | undefined;
@@ -20,17 +21,18 @@ const SERVER_PORT = 6379;
 const SENTINEL_PORT = 26379;
 
 const SHAPE =
-  /^(?<scheme>rediss?)(?<sentinel>\+sentinel)?:\/\/(?:(?<login>[^@/]*)@)?(?<hosts>[^@/?#]+)(?:\/(?<path>[^?#]*))?$/;
+  /^(?<scheme>rediss?)(?:\+(?<kind>sentinel|cluster))?:\/\/(?:(?<login>[^@/]*)@)?(?<hosts>[^@/?#]+)(?:\/(?<path>[^?#]*))?$/;
 const HOST = /^(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/i;
 
 /**
- * Reads `redis://user:password@host:port/db`, `rediss://` for TLS, or `redis+sentinel://host:port,host:port/name/db`.
- * Returns `undefined` for any other text.
+ * Reads `redis://user:password@host:port/db`, `redis+sentinel://host:port,host:port/name/db` or
+ * `redis+cluster://host:port,host:port`; with TLS, these begin with `rediss`. Returns `undefined` for any other text.
  */
 export function parseRedisUrl(text: string): RedisAddress | undefined {
   const parts = SHAPE.exec(text)?.groups;
   if (parts === undefined) return undefined;
-  const isSentinel = parts['sentinel'] !== undefined;
+  const isSentinel = parts['kind'] === 'sentinel';
+  const isCluster = parts['kind'] === 'cluster';
   const hosts = (parts['hosts'] ?? '').split(',');
   const [first, ...others] = hosts.map((host) => parseEndpoint(host, isSentinel));
   const path = (parts['path'] ?? '').split('/');
@@ -40,9 +42,13 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
   if (first === undefined || !others.every((endpoint) => endpoint !== undefined)) return undefined;
   if (login === undefined) return undefined;
   if (rest.length > 0 || !/^\d{0,4}$/.test(db)) return undefined;
-  if (isSentinel ? !sentinelName : others.length > 0) return undefined;
+  if (isSentinel && !sentinelName) return undefined;
+  if (!isSentinel && !isCluster && others.length > 0) return undefined;
+  // A cluster has one database.
+  if (isCluster && db !== '') return undefined;
   const isSecure = parts['scheme'] === 'rediss';
-  return { endpoints: [first, ...others], sentinelName, isSecure, ...login, db: Number(db) };
+  const endpoints = [first, ...others] as const;
+  return { endpoints, sentinelName, isCluster, isSecure, ...login, db: Number(db) };
 }
 
 /** The address without user and password, for display and comparison: `host:port,host:port/name/db`. */

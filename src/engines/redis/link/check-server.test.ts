@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { checkServer, clockWarnings } from './check-server.ts';
-import { RedisAway, RedisRefused } from './reply.ts';
+import { RedisAway, RedisRefused, RedisUnsuitable } from './reply.ts';
 
 /** The reply of `INFO` with these fields. */
 function info(fields: Readonly<Record<string, string>>): string {
@@ -19,7 +19,7 @@ describe('the check of a server', () => {
     ['Valkey 8', { ...valkey, valkey_version: '8.0.0' }],
   ])('accepts %s', (_, fields) => {
     expect(checkServer(info({ ...fields, run_id: 'a1' }))).toEqual({
-      serverId: 'a1',
+      process: { id: 'a1', dataId: '', formerDataId: '', ageSeconds: 0 },
       warnings: [],
     });
   });
@@ -27,12 +27,30 @@ describe('the check of a server', () => {
   it.each([
     ['an old Redis', { ...usable, redis_version: '6.2.14' }, /Redis 6.2.14 is too old/],
     ['an old Valkey', { ...valkey, valkey_version: '7.1.0' }, /Valkey 7.1.0 is too old/],
-    ['a cluster', { ...usable, redis_mode: 'cluster' }, /Cluster is not supported/],
-    ['a cluster of Valkey', { ...valkey, server_mode: 'cluster' }, /Cluster is not supported/],
     ['an answer without a version', {}, /too old/],
   ])('refuses %s', (_, fields, why) => {
     expect(() => checkServer(info(fields))).toThrow(RedisRefused);
     expect(() => checkServer(info(fields))).toThrow(why);
+  });
+
+  it.each([
+    ['a cluster', { ...usable, redis_mode: 'cluster' }, false, /begin the URL with redis\+cluster:/],
+    ['one of Valkey', { ...valkey, server_mode: 'cluster' }, false, /redis\+cluster:/],
+    ['a single server as one', usable, true, /not a cluster: begin the URL with redis:/],
+  ])('refuses %s for good', (_, fields, isCluster, why) => {
+    expect(() => checkServer(info(fields), { isCluster })).toThrow(RedisUnsuitable);
+    expect(() => checkServer(info(fields), { isCluster })).toThrow(why);
+  });
+
+  it('accepts a server of a cluster, and reads what its data come from', () => {
+    const more = { run_id: 'a1', master_replid: 'b', master_replid2: 'c', uptime_in_seconds: '7' };
+    const fields = { ...usable, redis_mode: 'cluster', ...more };
+    expect(checkServer(info(fields), { isCluster: true }).process).toEqual({
+      id: 'a1',
+      dataId: 'b',
+      formerDataId: 'c',
+      ageSeconds: 7,
+    });
   });
 
   it.each([

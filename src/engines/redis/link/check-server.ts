@@ -1,4 +1,4 @@
-import { RedisAway, RedisRefused } from './reply.ts';
+import { RedisAway, RedisRefused, RedisUnsuitable } from './reply.ts';
 
 const REDIS_MIN = [7, 0] as const;
 const VALKEY_MIN = [7, 2] as const;
@@ -6,19 +6,30 @@ const VALKEY_MIN = [7, 2] as const;
 /** A clock difference that makes log lines of several machines hard to compare. */
 const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 
+/** What tells one process of Redis from another one, and what its data come from. */
+export interface RedisProcess {
+  /** Another one after each start; empty where the service does not say. */
+  readonly id: string;
+  /** Identifies its data and all later changes of them. */
+  readonly dataId: string;
+  /** That of the data which it had when it was promoted last; only zeros if it was not. */
+  readonly formerDataId: string;
+  /** How long it has been running. Seconds. */
+  readonly ageSeconds: number;
+}
+
 /** A usable server. */
 interface UsableServer {
-  /** Identifies the process: another one after each start. */
-  readonly serverId: string;
+  readonly process: RedisProcess;
   /** For the operator. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads a server's reply to `INFO`. Throws `RedisRefused` for a server that cannot be used, and `RedisAway` for one
- * that cannot be used yet.
+ * Reads a server's reply to `INFO`. Throws `RedisRefused` or `RedisUnsuitable` for a server that cannot be used, and
+ * `RedisAway` for one that cannot be used yet.
  */
-export function checkServer(info: string): UsableServer {
+export function checkServer(info: string, { isCluster = false } = {}): UsableServer {
   const fields = fieldsOf(info);
   const valkey = fields.get('valkey_version');
   const number = valkey ?? fields.get('redis_version') ?? '';
@@ -28,12 +39,28 @@ export function checkServer(info: string): UsableServer {
     throw new RedisRefused(`${version} is too old: Redis 7.0 or Valkey 7.2 is needed`);
   }
   const mode = fields.get('server_mode') ?? fields.get('redis_mode');
-  if (mode === 'cluster') {
-    throw new RedisRefused('Redis Cluster is not supported: give the addresses of single servers');
+  if (mode === 'cluster' && !isCluster) {
+    throw new RedisUnsuitable(
+      'this Redis is a cluster: begin the URL with redis+cluster:// (TLS: rediss+cluster://)',
+    );
   }
+  if (mode !== 'cluster' && isCluster) throw notACluster();
   if (fields.get('role') === 'slave') throw new RedisAway('the server is a replica', false);
   if (fields.get('loading') === '1') throw new RedisAway('Redis is loading its data', false);
-  return { serverId: fields.get('run_id') ?? '', warnings: evictionWarnings(fields) };
+  const process = {
+    id: fields.get('run_id') ?? '',
+    dataId: fields.get('master_replid') ?? '',
+    formerDataId: fields.get('master_replid2') ?? '',
+    ageSeconds: Number(fields.get('uptime_in_seconds') ?? 0),
+  };
+  return { process, warnings: evictionWarnings(fields) };
+}
+
+/** A server that is asked as one of a cluster is none. */
+export function notACluster(): RedisUnsuitable {
+  return new RedisUnsuitable(
+    'this Redis is not a cluster: begin the URL with redis:// (TLS: rediss://)',
+  );
 }
 
 /** Reads the reply to `INFO`. */
@@ -66,7 +93,10 @@ function evictionWarnings(fields: ReadonlyMap<string, string>): readonly string[
   ];
 }
 
-/** Warns if Redis' clock differs from ours by several seconds. `redisTime` is the reply to `TIME`. */
+/**
+ * Warns if Redis' clock differs from ours by several seconds. `redisTime` is the reply to `TIME`, or something else where
+ * that is refused.
+ */
 export function clockWarnings(redisTime: unknown, nowMs: number): readonly string[] {
   if (!Array.isArray(redisTime)) return [];
   const [seconds, microseconds] = redisTime.map(Number);

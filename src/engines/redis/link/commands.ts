@@ -1,4 +1,5 @@
 import type { Timers } from '../../../runtime/ports.ts';
+import { type RefusalKind, refusalKind } from './cluster/refusal.ts';
 import type { RedisConnection, SentCommand } from './connection.ts';
 import { type CommandArgs, encodeCommand } from './encode-command.ts';
 import { RedisAway, RedisError, type Reply } from './reply.ts';
@@ -15,6 +16,18 @@ export interface CommandsOptions {
   readonly scripts: readonly RedisScript[];
   /** Redis has refused a script, and perhaps refuses all of them. Not called for `scriptNow`. */
   readonly onScriptRefused: () => void;
+  /** For commands to a slot of a cluster. */
+  readonly slot?: SlotCommands | undefined;
+}
+
+/** What differs for commands to a slot of a cluster. */
+export interface SlotCommands {
+  /** A command was refused, and has not run. */
+  onRefused(kind: RefusalKind): void;
+  /** The slot is at another master, as this refusal says. The connection must be replaced. */
+  onMoved(refusal: string): void;
+  /** The slot has refused commands for `deadlineMs`. They wait until `open`. */
+  onStuck(refusal: string): void;
 }
 
 /** The arguments of a script. */
@@ -24,16 +37,20 @@ export interface ScriptArgs {
 }
 
 interface Kind {
-  readonly isScript: boolean;
+  /** The script that the command runs. */
+  readonly script: RedisScript | undefined;
   readonly isUrgent: boolean;
 }
+
+/** The pause before a command that a slot has refused is sent again. */
+const AGAIN_MS = 100;
 
 /**
  * The commands of this process, in order.
  *
- * No command is sent twice, except after `NOSCRIPT`, which proves that nothing has run. While Redis is away, commands
- * wait for `deadlineMs` and then fail with `RedisAway`. A command that was sent fails after `deadlineMs` without a
- * reply, so each call settles within twice that time.
+ * No command is sent twice, except after a refusal that proves that nothing has run: `NOSCRIPT`, and in a cluster those
+ * of `refusalKind`. While Redis is away, commands wait for `deadlineMs` and then fail with `RedisAway`. A command that was
+ * sent fails after `deadlineMs` without a reply, so each call settles within twice that time.
  */
 export class Commands {
   private readonly options: CommandsOptions;
@@ -41,13 +58,22 @@ export class Commands {
   private isOpen = false;
   private isClosed = false;
   private awayWhy = 'not connected yet';
-  /** Not sent yet, oldest first. */
+  /** Not sent yet, or refused and to be sent again, oldest first. */
   private unsent: Command[] = [];
-  /** Calls of scripts that Redis did not know, in order. They are sent before everything unsent. */
-  private unknown: Command[] = [];
+  /** Commands that were refused and have not run, in order. They are sent before everything unsent. */
+  private refused: Command[] = [];
+  /** The refusal of the slot, until all replies have arrived. */
+  private refusal: Refusal | undefined;
+  /** Since when the slot refuses commands. */
+  private stuckSinceMs: number | undefined;
+  /** The one command that is sent to find out whether the slot still refuses. */
+  private scout: Command | undefined;
+  private stopPause: (() => void) | undefined;
   /** Commands without a reply, sent or not. */
   waiting = 0;
   private waitingCharacters = 0;
+  /** When a command was answered last, and not refused. By the clock of `timers`. */
+  answeredAtMs = Number.NEGATIVE_INFINITY;
   /** Why Redis has not taken a script on this connection. */
   private loadFailure: RedisError | undefined;
   private stopTimer: (() => void) | undefined;
@@ -58,19 +84,17 @@ export class Commands {
 
   /** Rejects with `RedisError` if Redis refuses the command, and with `RedisAway` if it does not answer. */
   run(args: CommandArgs): Promise<Reply> {
-    return this.add(encodeCommand(args), { isScript: false, isUrgent: false });
+    return this.add(encodeCommand(args), { script: undefined, isUrgent: false });
   }
 
-  /** Runs a script. If Redis has lost its scripts, loads them and sends the call once more. */
+  /** Runs a script. If Redis does not know it, sends the call once more. */
   script(script: RedisScript, { keys, args }: ScriptArgs): Promise<Reply> {
-    const text = encodeCommand(['EVALSHA', script.sha1, keys.length, ...keys, ...args]);
-    return this.add(text, { isScript: true, isUrgent: false });
+    return this.addScript(script, { keys, args }, false);
   }
 
   /** Runs a script immediately, even while others are held back. */
   scriptNow(script: RedisScript, { keys, args }: ScriptArgs): Promise<Reply> {
-    const text = encodeCommand(['EVALSHA', script.sha1, keys.length, ...keys, ...args]);
-    return this.add(text, { isScript: true, isUrgent: true });
+    return this.addScript(script, { keys, args }, true);
   }
 
   /** Uses a new connection and loads the scripts. Commands still wait until `open`. */
@@ -82,10 +106,11 @@ export class Commands {
   /** Sends commands from now on. `sendUnsent` sends those that waited. */
   open(): void {
     this.isOpen = true;
+    this.endPause();
   }
 
   sendUnsent(): void {
-    if (!this.isOpen || this.unknown.length > 0) return;
+    if (!this.isSending) return;
     const { unsent } = this;
     this.unsent = [];
     for (const command of unsent) this.send(command);
@@ -101,10 +126,8 @@ export class Commands {
   detach(why: string): void {
     this.hold(why);
     this.connection = undefined;
-    // `NOSCRIPT` says that they did not run.
-    this.unsent.unshift(...this.unknown);
-    this.unknown = [];
-    if (this.unsent.length > 0) this.expireLater();
+    this.endPause();
+    this.putBack();
   }
 
   /** Rejects everything that waits. */
@@ -117,6 +140,12 @@ export class Commands {
     for (const command of unsent) command.onUnsent(this.awayWhy);
   }
 
+  private addScript(script: RedisScript, { keys, args }: ScriptArgs, isUrgent: boolean) {
+    const one = this.options.slot === undefined ? script : script.sharded;
+    const text = encodeCommand(['EVALSHA', one.sha1, keys.length, ...keys, ...args]);
+    return this.add(text, { script: one, isUrgent });
+  }
+
   private add(text: string, kind: Kind): Promise<Reply> {
     const { waitingMax, waitingCharactersMax, timers } = this.options;
     if (this.isClosed) return Promise.reject(new RedisAway(this.awayWhy, false));
@@ -127,9 +156,14 @@ export class Commands {
     this.waitingCharacters += text.length;
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
     const command = new Command(this, { text, kind, sinceMs: timers.now(), resolve, reject });
-    if (kind.isUrgent || (this.isOpen && this.unknown.length === 0)) this.send(command);
+    if (kind.isUrgent || this.isSending) this.send(command);
     else this.keep(command);
     return promise;
+  }
+
+  /** Whether nothing must be sent before a new command. */
+  private get isSending(): boolean {
+    return this.isOpen && this.refused.length === 0 && this.stuckSinceMs === undefined;
   }
 
   private send(command: Command): void {
@@ -163,26 +197,86 @@ export class Commands {
   /** A command has its answer, or will never get one. */
   release(command: Command): void {
     this.waiting -= 1;
-    this.waitingCharacters -= command.text.length;
-    this.repeatUnknown();
+    this.waitingCharacters -= command.size;
+    if (command === this.scout) {
+      this.endPause();
+      this.sendUnsent();
+    }
+    this.sendRefused();
+  }
+
+  answered(): void {
+    this.answeredAtMs = this.connection?.heardAtMs ?? this.answeredAtMs;
   }
 
   /**
-   * Redis has lost its scripts, so every script in flight fails as well. They are sent again in order, and nothing
-   * new is sent before them.
+   * Redis has lost its scripts, or does not serve the slot now, so every command in flight fails as well. They are sent
+   * again in order, and nothing new is sent before them.
    */
-  onNoScript(command: Command): void {
-    this.unknown.push(command);
-    this.repeatUnknown();
+  onRefused(command: Command, refusal: Refusal | undefined): void {
+    this.refused.push(command);
+    if (refusal !== undefined) {
+      this.options.slot?.onRefused(refusal.kind);
+      if (this.refusal?.kind !== 'moved') this.refusal = refusal;
+    }
+    if (command === this.scout) this.scout = undefined;
+    this.sendRefused();
   }
 
-  private repeatUnknown(): void {
-    const { connection, unknown } = this;
-    if (unknown.length === 0 || connection === undefined || connection.waiting > 0) return;
-    this.unknown = [];
-    this.loadScripts(connection);
-    for (const command of unknown) connection.send(command.text, command);
+  /** Returns why a slot has refused a command that has not run; `undefined` if that is not so. */
+  refusalOf(error: RedisError): Refusal | undefined {
+    const kind = this.options.slot === undefined ? undefined : refusalKind(error);
+    return kind && { kind, message: error.message };
+  }
+
+  private sendRefused(): void {
+    const { connection, refused, refusal } = this;
+    if (refused.length === 0 || connection === undefined || connection.waiting > 0) return;
+    if (refusal !== undefined) return this.waitFor(refusal);
+    this.refused = [];
+    if (this.options.slot === undefined) this.loadScripts(connection);
+    for (const command of refused) connection.send(command.text, command);
     this.sendUnsent();
+  }
+
+  private waitFor({ kind, message }: Refusal): void {
+    const { timers, deadlineMs, slot } = this.options;
+    this.refusal = undefined;
+    this.stuckSinceMs ??= timers.now();
+    this.awayWhy = message;
+    this.putBack();
+    if (kind === 'moved') return slot?.onMoved(message);
+    if (timers.now() - this.stuckSinceMs >= deadlineMs) return slot?.onStuck(message);
+    this.stopPause?.();
+    this.stopPause = timers.after(AGAIN_MS, () => this.sendScout());
+  }
+
+  private sendScout(): void {
+    this.stopPause = undefined;
+    // While Redis is away, a probe finds out.
+    if (!this.isOpen) return;
+    const command = this.unsent.shift();
+    if (command === undefined) return this.endPause();
+    this.scout = command;
+    this.send(command);
+  }
+
+  private endPause(): void {
+    this.stopPause?.();
+    this.stopPause = undefined;
+    this.scout = undefined;
+    this.stuckSinceMs = undefined;
+  }
+
+  /** Puts refused commands before everything unsent. */
+  private putBack(): void {
+    this.unsent.unshift(...this.refused);
+    this.refused = [];
+    this.refusal = undefined;
+    // They may have waited longer than those that the timer was set for.
+    this.stopTimer?.();
+    this.stopTimer = undefined;
+    this.expireLater();
   }
 
   private loadScripts(connection: RedisConnection): void {
@@ -193,9 +287,16 @@ export class Commands {
       },
       onLost: () => undefined,
     };
-    for (const { source } of this.options.scripts) {
+    const { scripts, slot } = this.options;
+    for (const script of scripts) {
+      const { source } = slot === undefined ? script : script.sharded;
       connection.send(encodeCommand(['SCRIPT', 'LOAD', source]), loading);
     }
+  }
+
+  /** Whether unknown scripts are sent with their source: in a cluster, each call may come to another machine. */
+  get sendsSource(): boolean {
+    return this.options.slot !== undefined;
   }
 
   /** Returns what a call of a script that was refused fails with. */
@@ -203,6 +304,11 @@ export class Commands {
     if (!isUrgent) this.options.onScriptRefused();
     return error.code === 'NOSCRIPT' ? (this.loadFailure ?? error) : error;
   }
+}
+
+interface Refusal {
+  readonly kind: RefusalKind;
+  readonly message: string;
 }
 
 interface CommandFields {
@@ -214,6 +320,9 @@ interface CommandFields {
 }
 
 class Command implements SentCommand {
+  text: string;
+  /** Characters that count as waiting. */
+  readonly size: number;
   private readonly owner: Commands;
   private readonly fields: CommandFields;
   private isRepeated = false;
@@ -221,10 +330,8 @@ class Command implements SentCommand {
   constructor(owner: Commands, fields: CommandFields) {
     this.owner = owner;
     this.fields = fields;
-  }
-
-  get text(): string {
-    return this.fields.text;
+    this.text = fields.text;
+    this.size = fields.text.length;
   }
 
   get sinceMs(): number {
@@ -233,10 +340,16 @@ class Command implements SentCommand {
 
   onReply(reply: Reply): void {
     const { kind, resolve, reject } = this.fields;
-    if (!(reply instanceof RedisError)) resolve(reply);
-    else if (!kind.isScript) reject(reply);
-    else if (reply.code === 'NOSCRIPT' && !this.isRepeated) return this.repeat();
-    else reject(this.owner.scriptRefused(reply, kind));
+    if (!(reply instanceof RedisError)) {
+      this.owner.answered();
+      resolve(reply);
+    } else {
+      const refusal = this.owner.refusalOf(reply);
+      if (refusal !== undefined && !kind.isUrgent) return this.owner.onRefused(this, refusal);
+      if (kind.script === undefined) reject(reply);
+      else if (reply.code === 'NOSCRIPT' && !this.isRepeated) return this.repeat(kind.script);
+      else reject(this.owner.scriptRefused(reply, kind));
+    }
     this.owner.release(this);
   }
 
@@ -250,8 +363,14 @@ class Command implements SentCommand {
     this.owner.release(this);
   }
 
-  private repeat(): void {
+  private repeat({ sha1, source }: RedisScript): void {
     this.isRepeated = true;
-    this.owner.onNoScript(this);
+    if (this.owner.sendsSource) {
+      const [byHash, bySource] = [['EVALSHA', sha1], ['EVAL', source]].map((words) =>
+        words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join(''),
+      );
+      this.text = this.text.replace(byHash ?? '', () => bySource ?? '');
+    }
+    this.owner.onRefused(this, undefined);
   }
 }

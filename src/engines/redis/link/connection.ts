@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Timers } from '../../../runtime/ports.ts';
 import { type CommandArgs, encodeCommand } from './encode-command.ts';
 import { RedisAway, RedisError, type Reply } from './reply.ts';
+import type { RedisProcess } from './check-server.ts';
 import { NotRedis, ReplyReader } from './reply-reader.ts';
 
 /** A command that was sent. Exactly one of its methods is called, once. */
@@ -49,8 +50,8 @@ const DROP_STEP = 1024;
  * answers in order, so nothing after it could be read either.
  */
 export class RedisConnection {
-  /** Identifies the Redis process at the other end, once it is known. */
-  serverId = '';
+  /** The Redis process at the other end, once it is known. */
+  process: RedisProcess | undefined;
   private readonly socket: Socket;
   private readonly owner: RedisConnectionOwner;
   private readonly options: RedisConnectionOptions;
@@ -152,8 +153,9 @@ export class RedisConnection {
     if (this.isEnded) return;
     const { owner } = this;
     if (owner.onPush !== undefined && Array.isArray(reply)) {
-      const [kind, channel, payload = null] = reply;
-      if (isPushKind(kind)) return owner.onPush(kind, String(channel), payload);
+      const [word, channel, payload = null] = reply;
+      const kind = PUSHES.get(word ?? null);
+      if (kind !== undefined) return owner.onPush(kind, String(channel), payload);
     }
     const first = this.inFlight[this.settled];
     if (first === undefined) {
@@ -196,6 +198,10 @@ export class RedisConnection {
   }
 }
 
-function isPushKind(kind: Reply | undefined): kind is PushKind {
-  return kind === 'message' || kind === 'subscribe' || kind === 'unsubscribe';
-}
+/** What a push begins with. In a cluster, streams have words of their own. */
+const PUSHES: ReadonlyMap<Reply, PushKind> = new Map(
+  (['message', 'subscribe', 'unsubscribe'] as const).flatMap((kind) => [
+    [kind, kind],
+    [`s${kind}`, kind],
+  ]),
+);

@@ -4,10 +4,12 @@ import { type ClientTls, NO_CLIENT_TLS } from '../../../runtime/tls/certificate.
 import { parseRedisUrl, type RedisAddress, type RedisEndpoint } from './address.ts';
 import { checkServer, clockWarnings } from './check-server.ts';
 import { RedisConnection, type RedisConnectionOwner } from './connection.ts';
+import { ClusterMap } from './cluster/cluster-map.ts';
+import type { Slot } from './cluster/slots.ts';
 import { type Login, logIn } from './log-in.ts';
 import { openSocket } from './open-socket.ts';
 import { type Party, startFailure } from './party.ts';
-import { RedisUrlInvalid } from './reply.ts';
+import { RedisError, RedisUrlInvalid, type Reply } from './reply.ts';
 import { findPrimary } from './sentinels.ts';
 
 /** What connections to servers and to sentinels use for TLS. */
@@ -17,8 +19,10 @@ export interface RedisTls {
 }
 
 export interface RedisConnectorOptions {
-  /** `redis://`, `rediss://`, `redis+sentinel://` or `rediss+sentinel://`; see `parseRedisUrl`. */
+  /** See `parseRedisUrl`. */
   readonly url: string;
+  /** The slot whose master is used; for the URL of a cluster. */
+  readonly slot?: ClusterSlot | undefined;
   /** For the next connection: certificates are renewed while the server runs. */
   readonly tls?: () => RedisTls;
   /** For the sentinels, which have credentials of their own. */
@@ -30,6 +34,11 @@ export interface RedisConnectorOptions {
   readonly deadlineMs?: number;
 }
 
+/** One slot of a cluster. */
+export interface ClusterSlot extends Slot {
+  readonly map: ClusterMap;
+}
+
 /** The credentials of the sentinels. */
 export interface SentinelLogin {
   readonly user: string | undefined;
@@ -38,7 +47,10 @@ export interface SentinelLogin {
 
 export const DEADLINE_MS = 2_000;
 
-/** Opens connections to one server, or to the primary that the sentinels name. */
+/** How old a map of the cluster may be, so that the connections of all slots share one answer. */
+const SHARED_MS = 100;
+
+/** Opens connections to one server, to the primary that the sentinels name, or to the master of a slot. */
 export class RedisConnector {
   private readonly options: RedisConnectorOptions;
   private readonly address: RedisAddress;
@@ -48,7 +60,7 @@ export class RedisConnector {
     const address = parseRedisUrl(options.url);
     if (address === undefined) {
       throw new RedisUrlInvalid(
-        `the URL of Redis does not have the form redis://USER:PASSWORD@HOST:PORT/DB, rediss://… or redis+sentinel://HOST,HOST/NAME; ${ENCODING_RULE}`,
+        `the URL of Redis does not have the form redis://USER:PASSWORD@HOST:PORT/DB, rediss://…, redis+sentinel://HOST,HOST/NAME or redis+cluster://HOST,HOST; ${ENCODING_RULE}`,
       );
     }
     this.options = options;
@@ -59,18 +71,37 @@ export class RedisConnector {
     return this.address.sentinelName !== undefined;
   }
 
-  /** All sentinels; without any, the server. */
+  get isCluster(): boolean {
+    return this.address.isCluster;
+  }
+
+  /** All sentinels; without any, the server, or those of the cluster that the URL names. */
   get endpoints(): RedisAddress['endpoints'] {
     return this.address.endpoints;
   }
 
-  /** The server, or the first sentinel. */
+  /** The server, the first sentinel, or the first server of a cluster. */
   get firstEndpoint(): RedisEndpoint {
     return this.address.endpoints[0];
   }
 
-  /** The primary, as these sentinels name it. */
+  /** Makes a map of the cluster. */
+  clusterMap(): ClusterMap {
+    const { timers, log } = this.options;
+    const { user, password } = this.address;
+    const login = { user, password, db: 0 };
+    return new ClusterMap({
+      endpoints: this.endpoints,
+      timers,
+      log,
+      ask: (endpoint, command) => this.ask(this.partyOf(endpoint, false, login), login, command),
+    });
+  }
+
+  /** The primary, as these sentinels name it, or the master of the slot. */
   async findPrimary(endpoints: readonly RedisEndpoint[] = this.endpoints): Promise<RedisEndpoint> {
+    const { slot } = this.options;
+    if (slot !== undefined) return await slot.map.masterOf(slot.number, SHARED_MS);
     const { sentinelName } = this.address;
     if (sentinelName === undefined) return this.firstEndpoint;
     const { user, password } = this.options.sentinelLogin ?? {};
@@ -78,14 +109,16 @@ export class RedisConnector {
     return await findPrimary({
       endpoints,
       name: sentinelName,
-      ask: async (endpoint, command) => {
-        const line: Line = { party: this.partyOf(endpoint, true, login), login, owner: NOBODY };
-        return await this.open(line, async (connection) => {
-          const reply = await connection.request(command);
-          connection.end('asked');
-          return reply;
-        });
-      },
+      ask: (endpoint, command) => this.ask(this.partyOf(endpoint, true, login), login, command),
+    });
+  }
+
+  /** Sends one command over a connection of its own. */
+  private async ask(party: Party, login: Login, command: readonly string[]): Promise<Reply> {
+    return await this.open({ party, login, owner: NOBODY }, async (connection) => {
+      const reply = await connection.request(command);
+      connection.end('asked');
+      return reply;
     });
   }
 
@@ -95,12 +128,17 @@ export class RedisConnector {
     const login = { user, password, db };
     const line: Line = { party: this.partyOf(endpoint, false, login), login, owner };
     return await this.open(line, async (connection) => {
+      const { isCluster } = this.address;
       const [info, time] = await Promise.all([
         connection.request(['INFO']),
-        connection.request(['TIME']),
+        connection.request(['TIME']).catch((error: unknown) => {
+          // Services with clusters may forbid it.
+          if (isCluster && error instanceof RedisError) return null;
+          throw error;
+        }),
       ]);
-      const { serverId, warnings } = checkServer(String(info));
-      connection.serverId = serverId;
+      const { process, warnings } = checkServer(String(info), { isCluster });
+      connection.process = process;
       this.warn([...warnings, ...clockWarnings(time, Date.now())], endpoint);
       return connection;
     });
@@ -129,11 +167,12 @@ export class RedisConnector {
   }
 
   private partyOf(endpoint: RedisEndpoint, isSentinel: boolean, { password }: Login): Party {
-    const { isSecure } = this.address;
+    const { isSecure, isCluster } = this.address;
     const hasCertificate = this.tlsOf({ isSentinel }).certificate !== undefined;
     return {
       endpoint,
       isSentinel,
+      isCluster,
       isSecure,
       hasCertificate,
       hasPassword: password !== undefined,

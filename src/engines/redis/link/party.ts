@@ -1,11 +1,14 @@
 import { type TlsPeer, tlsRefusal } from '../../../runtime/tls/certificate-refusal.ts';
 import type { RedisEndpoint } from './address.ts';
-import { RedisAway, RedisError, RedisRefused } from './reply.ts';
+import { notACluster } from './check-server.ts';
+import { RedisAway, RedisError, RedisRefused, type RedisUnsuitable } from './reply.ts';
 
 /** The other end of a connection: a Redis server, or a sentinel. */
 export interface Party {
   readonly endpoint: RedisEndpoint;
   readonly isSentinel: boolean;
+  /** Whether it is asked as a server of a cluster. */
+  readonly isCluster: boolean;
   readonly isSecure: boolean;
   readonly hasCertificate: boolean;
   /** Whether this side has a password for it. */
@@ -42,16 +45,25 @@ export function startFailure(error: unknown, { party, fault, hasHeard }: FailedS
   const refusal = fault === undefined ? undefined : tlsRefusal(fault, tlsPeerOf(party));
   if (refusal !== undefined) return new RedisRefused(refusal);
   if (hasHeard || party.isSecure) return error;
-  const hint = `${placeOf(party)} has closed the connection without an answer: if it speaks TLS, the address must begin with ${party.isSentinel ? 'rediss+sentinel://' : 'rediss://'}`;
+  const hint = `${placeOf(party)} has closed the connection without an answer: if it speaks TLS, the address must begin with ${secureScheme(party)}`;
   return new RedisAway(hint, error.mayHaveRun);
+}
+
+function secureScheme({ isSentinel, isCluster }: Party): string {
+  if (isSentinel) return 'rediss+sentinel://';
+  return isCluster ? 'rediss+cluster://' : 'rediss://';
 }
 
 /** Errors of Redis on a new connection after which another attempt may succeed. */
 const LATER = /^(?:BUSY|LOADING|MASTERDOWN)\b|max number of clients/;
 
 /** Turns an error into `RedisRefused` with what to change, unless another attempt may succeed. */
-function loginFailure({ message, code }: RedisError, party: Party): RedisRefused | RedisAway {
+function loginFailure(
+  { message, code }: RedisError,
+  party: Party,
+): RedisRefused | RedisUnsuitable | RedisAway {
   if (LATER.test(message)) return new RedisAway(message, false);
+  if (party.isCluster && /cluster support disabled/.test(message)) return notACluster();
   const repair = repairOf(message, code, party);
   if (repair !== undefined) return new RedisRefused(`${placeOf(party)} ${repair}`);
   return new RedisRefused(party.isSentinel ? `${placeOf(party)}: ${message}` : message);
@@ -76,6 +88,9 @@ function repairOf(message: string, code: string, party: Party): string | undefin
   }
   if (isSentinel && code === 'NOPERM') {
     return `does not let its user ask for the primary (${message}): ACL SETUSER NAME +sentinel|master`;
+  }
+  if (party.isCluster && code === 'NOPERM' && /cluster/.test(message)) {
+    return `does not let its user ask for the slots (${message}): ACL SETUSER NAME +cluster|slots`;
   }
   if (isSentinel && /No such master/.test(message)) {
     return `knows no primary of this name (${message}): check the name at the end of the address`;

@@ -1,10 +1,11 @@
 import { type Reply, textsOf } from './reply.ts';
 import { RedisScript } from './script.ts';
 
-/** Calls each command that the scripts of the engine call, on keys that begin with `K` and are deleted again. */
+/** Calls each command that the scripts of the engine call, on keys that begin with `K` and are deleted again. No value is kept under `K` itself. */
 const COMMANDS = `
-try('SET', K, 'a') try('GET', K) try('APPEND', K, 'b') try('STRLEN', K) try('GETRANGE', K, 0, 0)
-try('EXISTS', K) try('EXPIRE', K, 60) try('PEXPIRE', K, 60000) try('PTTL', K) try('RENAME', K, K .. ':2')
+local S = K .. ':s'
+try('SET', S, 'a') try('GET', S) try('APPEND', S, 'b') try('STRLEN', S) try('GETRANGE', S, 0, 0)
+try('EXISTS', S) try('EXPIRE', S, 60) try('PEXPIRE', S, 60000) try('PTTL', S) try('RENAME', S, K .. ':2')
 try('INCR', K .. ':n') try('INCRBY', K .. ':n', 2) try('DECR', K .. ':n') try('DECRBY', K .. ':n', 1)
 try('HSET', K .. ':h', 'f', 1) try('HSETNX', K .. ':h', 'f', 1) try('HGET', K .. ':h', 'f') try('HMGET', K .. ':h', 'f')
 try('HGETALL', K .. ':h') try('HEXISTS', K .. ':h', 'f') try('HLEN', K .. ':h') try('HINCRBY', K .. ':h', 'f', 1)
@@ -13,7 +14,7 @@ try('ZADD', K .. ':z', 1, 'm') try('ZINCRBY', K .. ':z', 1, 'm') try('ZSCORE', K
 try('ZRANGE', K .. ':z', 0, 0) try('ZREVRANGE', K .. ':z', 0, 0) try('ZRANGEBYSCORE', K .. ':z', '-inf', '+inf')
 try('ZRANDMEMBER', K .. ':z') try('ZREM', K .. ':z', 'm')
 try('RPUSH', K .. ':l', 'e') try('LINDEX', K .. ':l', 0) try('LLEN', K .. ':l') try('LRANGE', K .. ':l', 0, 0) try('LPOP', K .. ':l')
-try('TIME') try('DEL', K, K .. ':2', K .. ':n', K .. ':h', K .. ':z', K .. ':l')
+try('TIME') try('DEL', S, K .. ':2', K .. ':n', K .. ':h', K .. ':z', K .. ':l')
 `;
 
 /**

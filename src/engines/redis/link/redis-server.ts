@@ -3,12 +3,21 @@ import { every } from '../../../runtime/time/every.ts';
 import { Poller } from '../../../runtime/time/poller.ts';
 import type { EngineMeter } from '../../engine-meter.ts';
 import type { RedisEndpoint } from './address.ts';
-import { Commands } from './commands.ts';
+import type { RedisProcess } from './check-server.ts';
+import { DataLine } from './cluster/data-line.ts';
+import { refusalKind } from './cluster/refusal.ts';
+import { movedTo } from './cluster/slot-map.ts';
+import { Commands, type SlotCommands } from './commands.ts';
 import type { RedisConnection, RedisConnectionOwner } from './connection.ts';
-import { DEADLINE_MS, RedisConnector, type RedisConnectorOptions } from './connector.ts';
+import {
+  type ClusterSlot,
+  DEADLINE_MS,
+  RedisConnector,
+  type RedisConnectorOptions,
+} from './connector.ts';
 import { KeptConnection } from './kept-connection.ts';
 import { PROBE, refusalIn } from './probe.ts';
-import { RedisAway, RedisError, RedisRefused } from './reply.ts';
+import { RedisAway, RedisError, RedisRefused, RedisUnsuitable } from './reply.ts';
 import type { RedisScript } from './script.ts';
 import { Subscriptions, type SubscriptionsOwner } from './subscriptions.ts';
 
@@ -51,6 +60,8 @@ export interface Away {
   readonly why: string;
   /** Redis answers, but refuses what we ask of it. `why` is what it says. */
   readonly isRefused: boolean;
+  /** The server that is or was used, or the first one of the URL. */
+  readonly server: string;
 }
 
 const SILENCE_MS = 5_000;
@@ -66,9 +77,11 @@ const TICKS = 20;
 const REFUSED_POLL_MS = 1_000;
 /** How often the sentinels are asked: a replaced primary may still be reachable. */
 const SENTINEL_POLL_MS = 3_000;
+/** How often a server of the cluster is asked, for the same reason. */
+const CLUSTER_POLL_MS = 10_000;
 
 /**
- * One Redis server, or the primary that sentinels name: a connection for commands and one for subscriptions.
+ * One Redis server, the primary that sentinels name, or the master of a slot of a cluster: a connection for commands and one for subscriptions.
  *
  * It is up while both connections are open, all channels are followed, and a message published on the first has
  * arrived on the second. Otherwise it is away, and reconnects until `close`.
@@ -81,14 +94,18 @@ export class RedisServer implements AsyncDisposable {
   private readonly commandsConnection: KeptConnection;
   private readonly subscriptionsConnection: KeptConnection;
   private stopTicks: (() => void) | undefined;
-  /** Asks the sentinels who the primary is. */
+  /** Asks the sentinels, or the cluster, who the primary is. */
   private readonly polling: Poller;
   private primary: RedisEndpoint | undefined;
   private commandsGoTo = '';
+  /** What is known of the data of a slot. */
+  private readonly line: DataLine | undefined;
   private areCommandsUp = false;
   private isFollowing = false;
   private isProbed = false;
   private triedAtMs = Number.NEGATIVE_INFINITY;
+  /** The slot has refused the last probe, or commands. */
+  private isStuck = false;
   private isClosed = false;
   private awaySince: Away | undefined;
   private readonly opened = Promise.withResolvers<void>();
@@ -97,11 +114,13 @@ export class RedisServer implements AsyncDisposable {
 
   private constructor(options: RedisServerOptions) {
     const { timers, prefix, meter } = options;
-    const { deadlineMs = DEADLINE_MS, silenceMs = SILENCE_MS } = options;
+    const { deadlineMs = DEADLINE_MS, silenceMs = SILENCE_MS, slot } = options;
     this.options = options;
     this.connector = new RedisConnector(options);
+    this.line = slot && new DataLine(slot.map.masters);
     this.polling = new Poller(timers, () => this.poll());
-    this.awaySince = { sinceMs: timers.now(), why: 'not connected yet', isRefused: false };
+    const why = 'not connected yet';
+    this.awaySince = { sinceMs: timers.now(), why, isRefused: false, server: this.name };
     this.commands = new Commands({
       timers,
       deadlineMs,
@@ -109,6 +128,7 @@ export class RedisServer implements AsyncDisposable {
       waitingCharactersMax: options.waitingCharactersMax ?? WAITING_CHARACTERS_MAX,
       scripts: [PROBE, ...options.scripts],
       onScriptRefused: () => this.onScriptRefused(),
+      slot: slot && this.slotCommands(slot),
     });
     this.subscriptions = new Subscriptions(
       {
@@ -117,6 +137,7 @@ export class RedisServer implements AsyncDisposable {
         silenceMs,
         probeChannel: `${prefix}probe:${crypto.randomUUID()}`,
         publish: (channel, payload) => this.publishProbe(channel, payload),
+        isSharded: slot !== undefined,
         meter,
       },
       this.subscriptionsOwner(),
@@ -156,6 +177,27 @@ export class RedisServer implements AsyncDisposable {
     return this.commandsGoTo;
   }
 
+  /** The data that it has: of a slot, they stay the same at another master. */
+  get dataId(): string {
+    return this.line?.id ?? this.commandsGoTo;
+  }
+
+  private slotCommands(slot: ClusterSlot): SlotCommands {
+    const { meter } = this.options;
+    return {
+      onRefused: (kind) => meter.count('engineRedirects', 1, kind),
+      onMoved: (refusal) => {
+        const named = this.primary && movedTo(refusal, this.primary);
+        if (named !== undefined) slot.map.sentTo(named);
+        this.commandsConnection.replace(refusalText(refusal, slot));
+      },
+      onStuck: (refusal) => {
+        this.isStuck = true;
+        this.leave(refusalText(refusal, slot));
+      },
+    };
+  }
+
   /** Closes both connections. Commands without a reply are rejected. */
   async close(): Promise<void> {
     this.isClosed = true;
@@ -193,7 +235,7 @@ export class RedisServer implements AsyncDisposable {
       connect: (onEnd) => this.connectCommands({ onEnd, onAnswered }),
       onUp: (connection) => {
         this.areCommandsUp = true;
-        this.commandsGoTo = connection.serverId;
+        if (connection.process !== undefined) this.follow(connection.process);
         this.commands.attach(connection);
         if (this.isFollowing) this.subscriptions.verify();
       },
@@ -204,6 +246,12 @@ export class RedisServer implements AsyncDisposable {
       },
       onFailed: (error) => this.onFailed(error),
     });
+  }
+
+  private follow(process: RedisProcess): void {
+    this.commandsGoTo = process.id;
+    const { answeredAtMs } = this.commands;
+    this.line?.follow(process, { nowMs: this.options.timers.now(), answeredAtMs });
   }
 
   private keepSubscriptions(): KeptConnection {
@@ -231,12 +279,16 @@ export class RedisServer implements AsyncDisposable {
     void this.subscriptionsConnection.start();
     const { timers, silenceMs = SILENCE_MS } = this.options;
     this.stopTicks = every(timers, silenceMs / TICKS, () => this.tick());
-    if (this.connector.hasSentinels) this.polling.wakeLater(SENTINEL_POLL_MS);
+    if (this.pollMs !== undefined) this.polling.wakeLater(this.pollMs);
   }
 
   private tick(): void {
     this.subscriptions.tick();
-    if (this.awaySince?.isRefused === true) this.tryAgain();
+    if (this.awaySince === undefined) return;
+    if (this.isStuck) {
+      this.isStuck = false;
+      this.tryAgain(0);
+    } else if (this.awaySince.isRefused) this.tryAgain();
   }
 
   private lost(kind: 'commands' | 'subscriptions', why: string): void {
@@ -249,7 +301,8 @@ export class RedisServer implements AsyncDisposable {
     if (this.isClosed) return;
     const { timers, log, listener, meter } = this.options;
     const before = this.awaySince;
-    this.awaySince = { sinceMs: before?.sinceMs ?? timers.now(), why, isRefused };
+    const sinceMs = before?.sinceMs ?? timers.now();
+    this.awaySince = { sinceMs, why, isRefused, server: this.name };
     if (before === undefined) {
       meter.count('engineOutages');
       this.commands.hold(why);
@@ -277,10 +330,9 @@ export class RedisServer implements AsyncDisposable {
     if (this.awaySince === undefined) this.tryAgain();
   }
 
-  private tryAgain(): void {
+  private tryAgain(pauseMs = REFUSED_POLL_MS): void {
     const nowMs = this.options.timers.now();
-    if (nowMs - this.triedAtMs < REFUSED_POLL_MS || !this.areCommandsUp || !this.isFollowing)
-      return;
+    if (nowMs - this.triedAtMs < pauseMs || !this.areCommandsUp || !this.isFollowing) return;
     this.triedAtMs = nowMs;
     this.subscriptions.verify();
   }
@@ -316,13 +368,21 @@ export class RedisServer implements AsyncDisposable {
     try {
       return refusalIn(await this.commands.scriptNow(PROBE, { keys: [channel], args: [payload] }));
     } catch (error) {
-      if (error instanceof RedisError) return error.message;
-      throw error;
+      if (!(error instanceof RedisError)) throw error;
+      const { slot } = this.options;
+      const kind = slot && refusalKind(error);
+      if (slot === undefined || kind === undefined) return error.message;
+      const { onRefused, onMoved, onStuck } = this.slotCommands(slot);
+      onRefused(kind);
+      if (kind === 'moved') onMoved(error.message);
+      else onStuck(error.message);
+      throw new RedisAway(refusalText(error.message, slot), false);
     }
   }
 
   private onFailed(error: unknown): void {
     const why = messageOf(error);
+    if (error instanceof RedisUnsuitable && !this.isOpened) return this.opened.reject(error);
     this.logAtStart(why);
     this.leave(why, { isRefused: error instanceof RedisRefused });
   }
@@ -330,32 +390,52 @@ export class RedisServer implements AsyncDisposable {
   private async connectCommands(owner: RedisConnectionOwner): Promise<RedisConnection> {
     const primary = await this.connector.findPrimary();
     const connection = await this.connector.connect(primary, owner);
-    if (!isSame(primary, this.primary)) {
-      this.primary = primary;
-      this.subscriptionsConnection.replace('the primary has changed');
-    }
+    this.take(primary, this.subscriptionsConnection);
     return connection;
   }
 
   /** Connects to the server that the commands use, if it is known. */
   private async connectSubscriptions(owner: RedisConnectionOwner): Promise<RedisConnection> {
-    const primary = this.primary ?? (await this.connector.findPrimary());
-    return await this.connector.connect(primary, owner);
+    // In a cluster, subscriptions may be the first that a master has ended.
+    const known = this.options.slot === undefined ? this.primary : undefined;
+    const primary = known ?? (await this.connector.findPrimary());
+    const connection = await this.connector.connect(primary, owner);
+    if (this.options.slot !== undefined) this.take(primary, this.commandsConnection);
+    return connection;
+  }
+
+  /** A connection to the primary is open. The other one must lead there too. */
+  private take(primary: RedisEndpoint, other: KeptConnection): void {
+    if (isSame(primary, this.primary)) return;
+    const isFirst = this.primary === undefined;
+    this.primary = primary;
+    if (!isFirst || this.options.slot === undefined) other.replace('the primary has changed');
   }
 
   private get name(): string {
     return nameOf(this.primary ?? this.connector.firstEndpoint);
   }
 
-  /** Follows a failover. If no sentinel answers, the connections stay. */
+  /** Follows a failover, or a slot that was moved. If nobody answers, the connections stay. */
   private async poll(): Promise<number> {
     const primary = await this.connector.findPrimary().catch(() => undefined);
     const isOther = primary !== undefined && !isSame(primary, this.primary);
     if (isOther && this.areCommandsUp && !this.isClosed) {
       this.commandsConnection.replace(`the primary is now ${nameOf(primary)}`);
     }
-    return SENTINEL_POLL_MS;
+    return this.pollMs ?? Number.POSITIVE_INFINITY;
   }
+
+  private get pollMs(): number | undefined {
+    if (this.options.slot !== undefined) return CLUSTER_POLL_MS;
+    return this.connector.hasSentinels ? SENTINEL_POLL_MS : undefined;
+  }
+}
+
+/** What a refusal of a slot means, for operators. */
+function refusalText(message: string, { number }: ClusterSlot): string {
+  if (/^(?:ASK|TRYAGAIN)\b/.test(message)) return `slot ${number} is being moved`;
+  return message.startsWith('MOVED') ? `slot ${number} is at another master` : message;
 }
 
 function isSame(a: RedisEndpoint, b: RedisEndpoint | undefined): boolean {

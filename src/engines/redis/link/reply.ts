@@ -38,6 +38,14 @@ export class RedisUrlInvalid extends Error {
   }
 }
 
+/** The server is of a kind that cannot be used, and no attempt will change that: the address must be another one. */
+export class RedisUnsuitable extends Error {
+  constructor(why: string) {
+    super(why);
+    this.name = 'RedisUnsuitable';
+  }
+}
+
 /** The server answers, but cannot be used. An operator must act, here or there. */
 export class RedisRefused extends Error {
   constructor(why: string) {

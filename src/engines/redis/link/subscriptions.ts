@@ -13,6 +13,8 @@ export interface SubscriptionsOptions {
   /** This process's own channel, for the probes. */
   readonly probeChannel: string;
   readonly publish: (channel: string, payload: string) => Promise<unknown>;
+  /** Whether the channels belong to a slot of a cluster. */
+  readonly isSharded: boolean;
   readonly meter: EngineMeter;
 }
 
@@ -112,7 +114,7 @@ export class Subscriptions {
     this.changed = [];
     this.unconfirmed = 1;
     this.askedAtMs = this.options.timers.now();
-    connection.write(encodeCommand(['SUBSCRIBE', this.options.probeChannel]));
+    connection.write(encodeCommand([this.subscribe, this.options.probeChannel]));
     for (const channel of this.channels.values()) {
       channel.isChanged = true;
       channel.isMissing = true;
@@ -227,14 +229,28 @@ export class Subscriptions {
       }
     }
     this.unconfirmed += subscribe.length + unsubscribe.length;
-    if (subscribe.length > 0) connection.write(encodeCommand(['SUBSCRIBE', ...subscribe]));
-    if (unsubscribe.length > 0) connection.write(encodeCommand(['UNSUBSCRIBE', ...unsubscribe]));
+    if (subscribe.length > 0) connection.write(encodeCommand([this.subscribe, ...subscribe]));
+    if (unsubscribe.length > 0) {
+      connection.write(encodeCommand([this.unsubscribe, ...unsubscribe]));
+    }
+  }
+
+  private get subscribe(): string {
+    return this.options.isSharded ? 'SSUBSCRIBE' : 'SUBSCRIBE';
+  }
+
+  private get unsubscribe(): string {
+    return this.options.isSharded ? 'SUNSUBSCRIBE' : 'UNSUBSCRIBE';
   }
 
   private onConfirmed(kind: 'subscribe' | 'unsubscribe', name: string): void {
+    const channel = this.channels.get(name);
+    if (kind === 'unsubscribe' && channel?.state !== 'unsubscribing') {
+      this.connection?.end('Redis has ended a subscription: the slot is at another master');
+      return;
+    }
     this.unconfirmed -= 1;
     if (name === this.options.probeChannel) this.onFewerMissing();
-    const channel = this.channels.get(name);
     if (channel !== undefined) {
       channel.state = kind === 'subscribe' ? 'on' : 'off';
       this.onFollowed(channel);

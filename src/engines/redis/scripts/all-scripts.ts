@@ -3,6 +3,7 @@ import { RELEASE } from './claims.ts';
 import { PUBLISH } from './events.ts';
 import { FORGET_APP } from './forget-app.ts';
 import { FORGET_HISTORY, READ_HISTORY, RULES } from './histories.ts';
+import { MOVED } from './moved.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, NUMBERS, PAGE, ROSTER, USERS } from './queries.ts';
 import { ACTIVITY, HOLD, SERVERS, USE } from './quotas.ts';
 import { RECENT_OF_ALL, RECENT_OF_APPS } from './recent-events.ts';
@@ -39,5 +40,6 @@ export const ALL_SCRIPTS: readonly RedisScript[] = [
   SETTLE,
   TICK,
   EXIT,
+  MOVED,
   RELEASE,
 ];

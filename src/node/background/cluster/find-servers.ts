@@ -2,10 +2,8 @@ import { stoppingNotice } from '../../../asking/cluster-format.ts';
 import { OtherServers } from '../../../asking/other-servers.ts';
 import type { Config } from '../../../config/schema.ts';
 import { hasOwnStore } from '../../../config/settings/own-store.ts';
-import { streamPrefix } from '../../../engines/redis/layout.ts';
-import { parseRedisUrl } from '../../../engines/redis/link/address.ts';
-import { RedisServer } from '../../../engines/redis/link/redis-server.ts';
 import { LoopBus } from '../../../engines/redis/loop-bus.ts';
+import { placesOf } from '../../../engines/redis/places.ts';
 import { TableMeter } from '../../../observability/meter.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
@@ -33,23 +31,24 @@ export async function findServers(config: Config, timeoutMs: number): Promise<Fo
   const bus = new LoopBus(engine.keyPrefix, ({ from, text }) => void others.receive(from, text));
   const { user, password } = engine.sentinels;
   const tls = readRedisTls(config);
-  const redis = await RedisServer.open({
-    url,
+  const [first] = placesOf({
+    urls: [url],
+    keyPrefix: engine.keyPrefix,
     tls: () => tls,
     sentinelLogin: { user: user ?? undefined, password: password ?? undefined },
-    prefix: engine.keyPrefix,
     scripts: [],
     meter: new TableMeter(),
     log: SILENT,
     timers: monotonicTimers,
     startMs: timeoutMs,
-    listener: {
-      onAway: nothing,
-      onBack: nothing,
-      onGap: nothing,
-      onMessage: (stream, payload) => {
-        if (bus.carries(stream)) bus.receive(payload);
-      },
+  });
+  if (first === undefined) throw new Error('There is no Redis server');
+  const redis = await first.open({
+    onAway: nothing,
+    onBack: nothing,
+    onGap: nothing,
+    onMessage: (stream, payload) => {
+      if (bus.carries(stream)) bus.receive(payload);
     },
   });
   const others = new OtherServers({
@@ -60,7 +59,7 @@ export async function findServers(config: Config, timeoutMs: number): Promise<Fo
     answer: async () => null,
   });
   try {
-    await bus.start(redis, streamPrefix(engine.keyPrefix, parseRedisUrl(url)?.db ?? 0));
+    await bus.start(redis, first.place);
     const { answers } = await others.ask('here', {});
     // Otherwise they would miss us from now on.
     await bus.notify(undefined, stoppingNotice(node));

@@ -11,7 +11,7 @@ import type { Home } from '../../../engines/home.ts';
 import { MemoryEngine } from '../../../engines/memory.ts';
 import { createRedisEngine } from '../../../engines/redis/create-engine.ts';
 import { ServerUnusable } from '../../../engines/redis/engine-server.ts';
-import { RedisUrlInvalid } from '../../../engines/redis/link/reply.ts';
+import { RedisUnsuitable, RedisUrlInvalid } from '../../../engines/redis/link/reply.ts';
 import type { RememberedMax } from '../../../engines/remembered.ts';
 import { ThreadsEngine } from '../../../engines/threads/engine.ts';
 import type { Log, Timers } from '../../../runtime/ports.ts';
@@ -177,7 +177,10 @@ function overRedis(options: LoopEngineOptions, cluster: ClusterLinks): LoopEngin
       } catch (error) {
         if (!(error instanceof ServerUnusable)) throw error;
         // What Redis says is no fault of the configuration, and may change: a supervisor tries again after 1, and not after 2.
-        const exitCode = error.cause instanceof RedisUrlInvalid ? 2 : 1;
+        // Whether it is a cluster does not change.
+        const { cause } = error;
+        const isWrong = cause instanceof RedisUrlInvalid || cause instanceof RedisUnsuitable;
+        const exitCode = isWrong ? 2 : 1;
         const setting = url === undefined ? `engine.urls[${error.index}]` : 'engine.url';
         const message = `${setting}: ${error.message}`;
         throw new StartFailed({ exitCode, message }, { cause: error });

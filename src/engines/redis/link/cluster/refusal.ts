@@ -1,0 +1,19 @@
+import type { RedisError } from '../reply.ts';
+
+/** Why a server of a cluster has not run a command: another one has the slot; the slot is being moved; the server is not ready. */
+export type RefusalKind = 'moved' | 'moving' | 'down';
+
+const KINDS: Readonly<Record<string, RefusalKind>> = {
+  MOVED: 'moved',
+  ASK: 'moving',
+  TRYAGAIN: 'moving',
+  CLUSTERDOWN: 'down',
+  LOADING: 'down',
+  MASTERDOWN: 'down',
+};
+
+/** Returns the kind of a refusal that proves that nothing has run. */
+export function refusalKind({ code, message }: RedisError): RefusalKind | undefined {
+  // A script that has begun may have written before.
+  return / script: [0-9a-f]{40}/.test(message) ? undefined : KINDS[code];
+}
