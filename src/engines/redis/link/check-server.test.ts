@@ -19,7 +19,7 @@ describe('the check of a server', () => {
     ['Valkey 8', { ...valkey, valkey_version: '8.0.0' }],
   ])('accepts %s', (_, fields) => {
     expect(checkServer(info({ ...fields, run_id: 'a1' }))).toEqual({
-      process: { id: 'a1', dataId: '', formerDataId: '', ageSeconds: 0 },
+      process: { id: 'a1', dataId: '', formerDataId: '', ageSeconds: 0, timeMicroseconds: 0 },
       warnings: [],
     });
   });
@@ -50,6 +50,7 @@ describe('the check of a server', () => {
       dataId: 'b',
       formerDataId: 'c',
       ageSeconds: 7,
+      timeMicroseconds: 0,
     });
   });
 

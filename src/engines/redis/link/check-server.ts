@@ -16,6 +16,8 @@ export interface RedisProcess {
   readonly formerDataId: string;
   /** How long it has been running. Seconds. */
   readonly ageSeconds: number;
+  /** Its clock. Microseconds since 1970. */
+  readonly timeMicroseconds: number;
 }
 
 /** A usable server. */
@@ -52,6 +54,7 @@ export function checkServer(info: string, { isCluster = false } = {}): UsableSer
     dataId: fields.get('master_replid') ?? '',
     formerDataId: fields.get('master_replid2') ?? '',
     ageSeconds: Number(fields.get('uptime_in_seconds') ?? 0),
+    timeMicroseconds: Number(fields.get('server_time_usec') ?? 0),
   };
   return { process, warnings: evictionWarnings(fields) };
 }

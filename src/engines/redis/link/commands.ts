@@ -28,6 +28,8 @@ export interface SlotCommands {
   onMoved(refusal: string): void;
   /** The slot has refused commands for `deadlineMs`. They wait until `open`. */
   onStuck(refusal: string): void;
+  /** The time of Redis, for scripts that it refuses to tell. Microseconds since 1970; `undefined`: it tells them. */
+  time(): number | undefined;
 }
 
 /** The arguments of a script. */
@@ -141,9 +143,16 @@ export class Commands {
   }
 
   private addScript(script: RedisScript, { keys, args }: ScriptArgs, isUrgent: boolean) {
-    const one = this.options.slot === undefined ? script : script.sharded;
-    const text = encodeCommand(['EVALSHA', one.sha1, keys.length, ...keys, ...args]);
+    const time = this.options.slot?.time();
+    const one = this.dialectOf(script, time);
+    const all = time === undefined ? args : [...args, time];
+    const text = encodeCommand(['EVALSHA', one.sha1, keys.length, ...keys, ...all]);
     return this.add(text, { script: one, isUrgent });
+  }
+
+  private dialectOf(script: RedisScript, time: number | undefined): RedisScript {
+    if (this.options.slot === undefined) return script;
+    return time === undefined ? script.sharded : script.sharded.timed;
   }
 
   private add(text: string, kind: Kind): Promise<Reply> {
@@ -240,21 +249,23 @@ export class Commands {
   }
 
   private waitFor({ kind, message }: Refusal): void {
-    const { timers, deadlineMs, slot } = this.options;
+    const { timers, slot } = this.options;
     this.refusal = undefined;
     this.stuckSinceMs ??= timers.now();
     this.awayWhy = message;
     this.putBack();
     if (kind === 'moved') return slot?.onMoved(message);
-    if (timers.now() - this.stuckSinceMs >= deadlineMs) return slot?.onStuck(message);
     this.stopPause?.();
     this.stopPause = timers.after(AGAIN_MS, () => this.sendScout());
   }
 
   private sendScout(): void {
+    const { timers, deadlineMs, slot } = this.options;
     this.stopPause = undefined;
     // While Redis is away, a probe finds out.
     if (!this.isOpen) return;
+    const stuckMs = timers.now() - (this.stuckSinceMs ?? timers.now());
+    if (stuckMs >= deadlineMs) return slot?.onStuck(this.awayWhy);
     const command = this.unsent.shift();
     if (command === undefined) return this.endPause();
     this.scout = command;
@@ -289,7 +300,7 @@ export class Commands {
     };
     const { scripts, slot } = this.options;
     for (const script of scripts) {
-      const { source } = slot === undefined ? script : script.sharded;
+      const { source } = this.dialectOf(script, slot?.time());
       connection.send(encodeCommand(['SCRIPT', 'LOAD', source]), loading);
     }
   }

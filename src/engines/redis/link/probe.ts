@@ -47,6 +47,12 @@ export function refusalIn(reply: Reply): string | undefined {
     : `${text} (${listed(commands)})`;
 }
 
+/** Whether scripts do all but tell the time. `reply` is that of `PROBE`. */
+export function lacksTimeOnly(reply: Reply): boolean {
+  const [code, , ...commands] = textsOf(reply);
+  return code === 'refused' && commands.join() === 'TIME';
+}
+
 const LISTED_MAX = 8;
 
 function listed(commands: readonly string[]): string {

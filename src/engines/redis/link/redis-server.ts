@@ -3,7 +3,7 @@ import { every } from '../../../runtime/time/every.ts';
 import { Poller } from '../../../runtime/time/poller.ts';
 import type { EngineMeter } from '../../engine-meter.ts';
 import type { RedisEndpoint } from './address.ts';
-import type { RedisProcess } from './check-server.ts';
+import { fieldsOf, type RedisProcess } from './check-server.ts';
 import { DataLine } from './cluster/data-line.ts';
 import { refusalKind } from './cluster/refusal.ts';
 import { movedTo } from './cluster/slot-map.ts';
@@ -16,7 +16,7 @@ import {
   type RedisConnectorOptions,
 } from './connector.ts';
 import { KeptConnection } from './kept-connection.ts';
-import { PROBE, refusalIn } from './probe.ts';
+import { lacksTimeOnly, PROBE, refusalIn } from './probe.ts';
 import { RedisAway, RedisError, RedisRefused, RedisUnsuitable } from './reply.ts';
 import type { RedisScript } from './script.ts';
 import { Subscriptions, type SubscriptionsOwner } from './subscriptions.ts';
@@ -106,6 +106,10 @@ export class RedisServer implements AsyncDisposable {
   private triedAtMs = Number.NEGATIVE_INFINITY;
   /** The slot has refused the last probe, or commands. */
   private isStuck = false;
+  /** Scripts may not ask for the time, so calls bring it. */
+  private lacksTime = false;
+  /** The clock of Redis, and when it was read. */
+  private clock = { microseconds: 0, atMs: 0 };
   private isClosed = false;
   private awaySince: Away | undefined;
   private readonly opened = Promise.withResolvers<void>();
@@ -195,6 +199,11 @@ export class RedisServer implements AsyncDisposable {
         this.isStuck = true;
         this.leave(refusalText(refusal, slot));
       },
+      time: () => {
+        const { microseconds, atMs } = this.clock;
+        const passedMs = this.options.timers.now() - atMs;
+        return this.lacksTime ? Math.floor(microseconds + passedMs * 1000) : undefined;
+      },
     };
   }
 
@@ -251,7 +260,16 @@ export class RedisServer implements AsyncDisposable {
   private follow(process: RedisProcess): void {
     this.commandsGoTo = process.id;
     const { answeredAtMs } = this.commands;
-    this.line?.follow(process, { nowMs: this.options.timers.now(), answeredAtMs });
+    const nowMs = this.options.timers.now();
+    this.clock = { microseconds: process.timeMicroseconds, atMs: nowMs };
+    this.line?.follow(process, { nowMs, answeredAtMs });
+  }
+
+  /** Reads the clock of Redis. The next poll retries. */
+  private async readClock(): Promise<void> {
+    const info = await this.commands.run(['INFO', 'server']).catch(() => '');
+    const microseconds = Number(fieldsOf(String(info)).get('server_time_usec') ?? 0);
+    if (microseconds > 0) this.clock = { microseconds, atMs: this.options.timers.now() };
   }
 
   private keepSubscriptions(): KeptConnection {
@@ -366,7 +384,13 @@ export class RedisServer implements AsyncDisposable {
 
   private async refusal(channel: string, payload: string): Promise<string | undefined> {
     try {
-      return refusalIn(await this.commands.scriptNow(PROBE, { keys: [channel], args: [payload] }));
+      const probe = { keys: [channel], args: [payload] };
+      let reply = await this.commands.scriptNow(PROBE, probe);
+      if (this.options.slot !== undefined && lacksTimeOnly(reply)) {
+        this.lacksTime = true;
+        reply = await this.commands.scriptNow(PROBE, probe);
+      }
+      return refusalIn(reply);
     } catch (error) {
       if (!(error instanceof RedisError)) throw error;
       const { slot } = this.options;
@@ -423,6 +447,7 @@ export class RedisServer implements AsyncDisposable {
     if (isOther && this.areCommandsUp && !this.isClosed) {
       this.commandsConnection.replace(`the primary is now ${nameOf(primary)}`);
     }
+    if (this.lacksTime && this.areCommandsUp) await this.readClock();
     return this.pollMs ?? Number.POSITIVE_INFINITY;
   }
 

@@ -46,6 +46,7 @@ export const LEASE_MS = 10_000;
  * | `GB`, `GT` | bytes of recent events by app, and of all |
  * | `GD:app` | how many chunks were forgotten (`i`), and the time of the last of those (`d`) |
  * | `GO` | nodes of earlier releases run, or have run |
+ * | `z` | where Redis does not say the time, the latest that a call has brought; see `RedisScript.timed` |
  * | `G1`, `G0`, `G` | for those, the same of all apps, the newer and the older half; where the newer half begins (`o`) |
  *
  * Members of `W`: `v` topic (vacated), `r` topic, user (member removed), `o` topic (user offline), `c` topic (count), and `h`

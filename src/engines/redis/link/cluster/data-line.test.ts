@@ -9,6 +9,7 @@ const process = (id: string, more: Partial<RedisProcess> = {}): RedisProcess => 
   dataId: `data of ${id}`,
   formerDataId: NEVER,
   ageSeconds: 1_000,
+  timeMicroseconds: 0,
   ...more,
 });
 

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'bun:test';
+import { SLOTS } from '../../../src/engines/redis/link/cluster/slots.ts';
+import { eventually } from '../../../testing/eventually.ts';
+import { type RedisCluster, startRedisCluster } from '../../../testing/servers/redis-cluster.ts';
+import { app } from '../../contracts/redis-node.ts';
+import { channel } from '../../contracts/values.ts';
+import { type ClusterNodeLoop, openLoop } from './engines.fixture.ts';
+
+/** Two loops over a real Redis Cluster that changes. */
+
+const CHANNELS = Array.from({ length: 48 }, (_, n) => `presence-room-${n}`);
+const USERS = ['ann', 'bob'];
+
+let cluster: RedisCluster;
+let loops: readonly [ClusterNodeLoop, ClusterNodeLoop];
+let problems: unknown[];
+
+beforeAll(async () => {
+  cluster = await startRedisCluster({
+    options: [
+      ...['--user', 'fanfare', 'on', '>SECRET', '~fanfare:*', '&fanfare:*'],
+      ...['+@all', '-@admin', '-@dangerous', '+info', '+cluster|slots'],
+    ],
+  });
+  problems = [];
+  const url = cluster.url.replace('//', '//fanfare:SECRET@');
+  loops = [await openLoop(1, url, problems), await openLoop(2, url, problems)];
+  for (const text of CHANNELS) {
+    for (const [n, { node }] of loops.entries()) await node.join(text, USERS[n]);
+  }
+}, 180_000);
+afterAll(async () => {
+  for (const loop of loops) await loop[Symbol.asyncDispose]();
+  await cluster[Symbol.asyncDispose]();
+});
+
+const clients = () => loops.flatMap(({ node }) => [...node.clients]);
+
+/** Publishes to all channels, over both loops in turns, until `end` is called. Returns the events that were accepted, by channel. */
+function publishing(pauseMs = 20) {
+  const accepted = new Map(CHANNELS.map((text): [string, string[]] => [text, []]));
+  const refused: unknown[] = [];
+  let isOver = false;
+  let count = 0;
+  const work = CHANNELS.map(async (text, n) => {
+    while (!isOver) {
+      const event = `event-${count++}`;
+      const { node } = loops[n % 2] ?? loops[0];
+      await node.publish(text, event).then(
+        () => accepted.get(text)?.push(event),
+        (error) => refused.push(error),
+      );
+      await Bun.sleep(pauseMs * 10);
+    }
+  });
+  return {
+    refused,
+    accepted,
+    async end() {
+      isOver = true;
+      await Promise.all(work);
+    },
+  };
+}
+
+/** Expects that all clients have seen what was accepted once, in one order, and no change of a member. */
+async function expectAllSeen(accepted: ReadonlyMap<string, readonly string[]>): Promise<void> {
+  for (const client of clients()) {
+    const wanted = accepted.get(client.text) ?? [];
+    const seen = () => client.events.filter((event) => wanted.includes(event));
+    await eventually(seen, (events) => events.length >= wanted.length);
+    expect(seen()).toEqual([...wanted]);
+  }
+  for (const text of CHANNELS) {
+    const [one, other] = clients().filter((client) => client.text === text);
+    expect(one?.events).toEqual(other?.events ?? []);
+    expect([...(one?.members ?? [])].toSorted()).toEqual(USERS);
+  }
+  expect(problems).toEqual([]);
+}
+
+/** Settles when lists are answered again. */
+async function untilComplete(): Promise<void> {
+  for (const { engine } of loops) {
+    for (const text of CHANNELS) {
+      await eventually(
+        async () => await engine.members(app, channel(text)).catch(() => undefined),
+        (members) => members?.length === 2,
+      );
+    }
+  }
+}
+
+beforeEach(() => {
+  for (const client of clients()) client.events.splice(0);
+});
+
+describe('an engine over a Redis Cluster', () => {
+  it('lies in 16 slots, and publishes in its shards only', async () => {
+    const { accepted, end } = publishing();
+    await eventually(
+      () => accepted.get(CHANNELS[0] ?? '')?.length ?? 0,
+      (count) => count > 2,
+    );
+    await end();
+    await expectAllSeen(accepted);
+    for (const node of cluster.nodes) {
+      const keys = (await node.run('KEYS', '*')) as string[];
+      expect(keys.filter((key) => !key.startsWith('fanfare:{'))).toEqual([]);
+      const stats = String(await node.run('INFO', 'commandstats'));
+      expect(stats).not.toMatch(/cmdstat_(?:publish|subscribe|asking):/);
+      const master = String((await node.run('ROLE') as unknown[])[0]) === 'master';
+      if (master) expect(stats).toMatch(/cmdstat_evalsha:/);
+    }
+    const slots = new Set<number>();
+    for (const node of cluster.nodes) {
+      for (const key of (await node.run('KEYS', '*')) as string[]) {
+        slots.add(Number(await node.run('CLUSTER', 'KEYSLOT', key)));
+      }
+    }
+    expect([...slots].toSorted((a, b) => a - b)).toEqual(SLOTS.map(({ number }) => number));
+    // Under what scripts declare, no value lies.
+    expect(await cluster.nodes[0]?.run('EXISTS', 'fanfare:{18}0:')).toBe(0);
+  });
+
+  it('keeps all that was accepted while replicas are promoted', async () => {
+    const { accepted, refused, end } = publishing();
+    const master = await cluster.masterOf(SLOTS[0]?.number ?? 0);
+    await cluster.failOver(master);
+    await eventually(
+      () => loops.every(({ away }) => away.size === 0),
+      (isBack) => isBack,
+    );
+    const before = refused.length;
+    await Bun.sleep(0);
+    const counts = [...accepted.values()].map(({ length }) => length);
+    await eventually(
+      () => [...accepted.values()].every(({ length }, n) => length > (counts[n] ?? 0) + 1),
+      (all) => all,
+    );
+    await end();
+    await untilComplete();
+    await expectAllSeen(accepted);
+    expect(before).toBeLessThan(1_000);
+  });
+
+  it('keeps all that it has while slots are moved', async () => {
+    const lost = loops.map(({ counted }) => counted('engineDataLost'));
+    const { accepted, refused, end } = publishing();
+    const from = await cluster.masterOf(SLOTS[0]?.number ?? 0);
+    const to = await cluster.masterOf(SLOTS[15]?.number ?? 0);
+    for (const { number } of SLOTS.slice(0, 3)) await cluster.moveSlot(number, to);
+    for (const { number } of SLOTS.slice(0, 3)) await cluster.moveSlot(number, from);
+    const added = await cluster.addMaster();
+    await cluster.moveSlot(SLOTS[0]?.number ?? 0, added);
+    await eventually(
+      () => loops.every(({ away }) => away.size === 0),
+      (isBack) => isBack,
+    );
+    await end();
+    await untilComplete();
+    await expectAllSeen(accepted);
+    expect(loops.map(({ counted }) => counted('engineDataLost'))).toEqual(lost);
+    expect(refused).toEqual([]);
+  });
+});
