@@ -39,6 +39,7 @@ export const checkNames = [
 export const redisCheckNames = [
   'redis',
   'redis-sentinels',
+  'redis-slots',
   'redis-memory',
   'redis-persistence',
   'redis-clock',

@@ -56,9 +56,10 @@ export class FakeLink implements RedisLink, RedisEngineServer {
 
   goAway(sinceMs = 0): void {
     const why = 'it is away';
-    this.away = { sinceMs, why, isRefused: false };
+    const away = { sinceMs, why, isRefused: false, server: this.name };
+    this.away = away;
     this.back = Promise.withResolvers();
-    this.listener?.onAway(this.away);
+    this.listener?.onAway(away);
     this.listener?.onGap(why);
   }
 

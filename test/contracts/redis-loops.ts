@@ -193,7 +193,7 @@ export class RedisLoops implements OpenCluster {
       servers,
       gap() {
         for (const { onAway, onGap, onBack } of listeners) {
-          onAway({ sinceMs: 0, why: 'cut by the test', isRefused: false });
+          onAway({ sinceMs: 0, why: 'cut by the test', isRefused: false, server: '' });
           onGap('cut by the test');
           onBack();
         }

@@ -58,9 +58,7 @@ export async function startRedisCluster({
     nodes.push(node);
     return node;
   };
-  await Promise.all(
-    Array.from({ length: count * (1 + replicasPerMaster) }, () => start(parts)),
-  );
+  await Promise.all(Array.from({ length: count * (1 + replicasPerMaster) }, () => start(parts)));
   const masters = nodes.slice(0, count);
   const [first] = masters;
   if (first === undefined) throw new Error('A cluster needs a master');
@@ -75,7 +73,10 @@ export async function startRedisCluster({
   for (const [n, replica] of nodes.slice(count).entries()) {
     await replica.run('CLUSTER', 'REPLICATE', masters[n % count]?.id ?? '');
   }
-  await allKnow(nodes, (text) => (text.match(/ (?:myself,)?slave /g) ?? []).length === nodes.length - count);
+  await allKnow(
+    nodes,
+    (text) => (text.match(/ (?:myself,)?slave /g) ?? []).length === nodes.length - count,
+  );
   await eventually(
     () => Promise.all(nodes.slice(count).map((node) => node.run('INFO', 'replication'))),
     (all) => all.every((info) => /master_link_status:up/.test(String(info))),
@@ -135,8 +136,12 @@ export async function startRedisCluster({
       const [slot = 0] = ranges;
       await eventually(
         async () => {
-          const maps = await Promise.all(nodes.map((node) => node.run('CLUSTER', 'NODES').catch(() => '')));
-          return maps.filter((map) => map !== '').map((map) => lines(String(map)).find((line) => line.slots.includes(slot))?.id);
+          const maps = await Promise.all(
+            nodes.map((node) => node.run('CLUSTER', 'NODES').catch(() => '')),
+          );
+          return maps
+            .filter((map) => map !== '')
+            .map((map) => lines(String(map)).find((line) => line.slots.includes(slot))?.id);
         },
         (ids) => ids.every((id) => id === replica.id),
       );
@@ -192,7 +197,10 @@ async function meet(node: ClusterNode, other: ClusterNode): Promise<void> {
 }
 
 /** Settles when all servers see the cluster in this way. */
-async function allKnow(nodes: readonly ClusterNode[], is: (text: string) => boolean): Promise<void> {
+async function allKnow(
+  nodes: readonly ClusterNode[],
+  is: (text: string) => boolean,
+): Promise<void> {
   await eventually(
     () => Promise.all(nodes.map(async (node) => String(await node.run('CLUSTER', 'NODES')))),
     (all) => all.every(is),

@@ -1,25 +1,26 @@
 import { messageOf } from '../../runtime/error-code.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
-import { layoutKey, refusal } from './layout.ts';
-import { parseRedisUrl, serverName } from './link/address.ts';
+import { checkSlots, describeCluster, slotsByMaster } from './examine-slots.ts';
+import { layoutKey, type Place, placeKeys, refusal } from './layout.ts';
+import { parseRedisUrl, type RedisEndpoint, serverName } from './link/address.ts';
 import { checkServer, clockWarnings, fieldsOf, versionOf } from './link/check-server.ts';
+import type { SlotMap } from './link/cluster/slot-map.ts';
 import type { RedisConnection, RedisConnectionOwner } from './link/connection.ts';
 import { RedisConnector, type RedisTls, type SentinelLogin } from './link/connector.ts';
 import { encodeCommand } from './link/encode-command.ts';
-import { PROBE, refusalIn } from './link/probe.ts';
-import { RedisRefused } from './link/reply.ts';
+import { lacksTimeOnly, PROBE, refusalIn } from './link/probe.ts';
+import { RedisRefused, RedisUnsuitable } from './link/reply.ts';
+import type { RedisScript } from './link/script.ts';
+import { failed, ok, type Result, warning } from './result.ts';
 import { ALL_SCRIPTS } from './scripts/all-scripts.ts';
-
-type Result =
-  | { readonly result: 'ok'; readonly detail: string }
-  | { readonly result: 'warning' | 'failed'; readonly detail: string; readonly advice: string };
 
 /** The result of one check. */
 export type RedisFinding = Result & {
   readonly name:
     | 'redis'
     | 'redis-sentinels'
+    | 'redis-slots'
     | 'redis-memory'
     | 'redis-persistence'
     | 'redis-clock'
@@ -51,8 +52,9 @@ const NEARLY_FULL = 0.8;
 /** The input of a check. */
 interface Site {
   readonly options: ExamineRedisOptions;
-  /** The place of the server in the list. */
+  /** The place of the server in the list, or of one of its slots. */
   readonly index: number;
+  readonly place: Place;
   readonly connection: RedisConnection;
   readonly info: string;
   connect(owner: RedisConnectionOwner): Promise<RedisConnection>;
@@ -61,7 +63,7 @@ interface Site {
 /** The checks of a reachable server, in order. */
 const checks: Readonly<
   Record<
-    Exclude<RedisFinding['name'], 'redis' | 'redis-sentinels'>,
+    Exclude<RedisFinding['name'], 'redis' | 'redis-sentinels' | 'redis-slots'>,
     (site: Site) => Promise<Result> | Result
   >
 > = {
@@ -77,7 +79,19 @@ const checks: Readonly<
 /** Examines each Redis server the way a node uses it. What it writes there, it removes again. */
 export async function* examineRedis(options: ExamineRedisOptions): AsyncGenerator<RedisFinding> {
   for (const [index, url] of options.urls.entries()) {
-    for await (const finding of examineServer(options, index)) {
+    const { tls, sentinelLogin, timeoutMs: deadlineMs } = options;
+    const base = { log: SILENT, timers: monotonicTimers, deadlineMs };
+    let connector: RedisConnector;
+    try {
+      connector = new RedisConnector({ ...base, url, tls: () => tls, sentinelLogin });
+    } catch (error) {
+      yield { name: 'redis', ...unreachable(error) };
+      continue;
+    }
+    const findings = connector.isCluster
+      ? examineCluster(options, connector)
+      : examineServer(options, { index, connector });
+    for await (const finding of findings) {
       yield { ...finding, detail: `${serverName(url)}: ${finding.detail}` };
     }
   }
@@ -85,53 +99,105 @@ export async function* examineRedis(options: ExamineRedisOptions): AsyncGenerato
 
 async function* examineServer(
   options: ExamineRedisOptions,
-  index: number,
+  { index, connector }: { readonly index: number; readonly connector: RedisConnector },
 ): AsyncGenerator<RedisFinding> {
   using connections = new DisposableStack();
   let site: Site;
   try {
-    const { urls, tls, sentinelLogin, timeoutMs: deadlineMs } = options;
-    const url = urls[index] ?? '';
-    const base = { log: SILENT, timers: monotonicTimers, deadlineMs };
-    const connector = new RedisConnector({ ...base, url, tls: () => tls, sentinelLogin });
     if (connector.hasSentinels) {
       yield { name: 'redis-sentinels', ...(await checkSentinels(connector)) };
     }
+    const place = { database: parseRedisUrl(options.urls[index] ?? '')?.db ?? 0 };
     const primary = await connector.findPrimary();
-    const connect = async (owner: RedisConnectionOwner) => {
-      const connection = await connector.connect(primary, owner);
-      connections.defer(() => connection.end('examined'));
-      return connection;
-    };
-    const connection = await connect(NOBODY);
-    const info = String(await connection.request(['INFO']));
-    site = { options, index, connection, info, connect };
+    const at = { connector, endpoint: primary, connections };
+    site = { options, index, place, ...(await openSite(at)) };
     yield { name: 'redis', ...(await checkAnswer(site)) };
   } catch (error) {
-    const advice =
-      error instanceof RedisRefused
-        ? REPAIR
-        : 'Check that Redis runs, its address and port, the `bind` setting of Redis, and firewalls on the way.';
-    yield { name: 'redis', ...failed(messageOf(error), advice) };
+    yield { name: 'redis', ...unreachable(error) };
     return;
   }
+  yield* checkAll(site);
+}
+
+/** Examines the cluster, and then each master that has slots. */
+async function* examineCluster(
+  options: ExamineRedisOptions,
+  connector: RedisConnector,
+): AsyncGenerator<RedisFinding> {
+  using connections = new DisposableStack();
+  let map: SlotMap;
+  const sites: [at: string, site: Site][] = [];
+  try {
+    map = await connector.clusterMap().newest();
+    for (const [endpoint, [first]] of slotsByMaster(map)) {
+      const { index, tag } = first;
+      const at = { connector, endpoint, connections };
+      const site = { options, index, place: { database: 0, tag }, ...(await openSite(at)) };
+      sites.push([`${endpoint.host}:${endpoint.port}`, site]);
+    }
+    const [, any] = sites[0] ?? [];
+    if (any === undefined) throw new Error('no master has any of the slots');
+    const { result, detail, ...rest } = await checkAnswer(any);
+    const [version = '', answers = ''] = detail.split(' answers');
+    const of = `${version}, ${describeCluster(map)}, answers${answers}`;
+    yield { name: 'redis', result, detail: of, ...rest } as RedisFinding;
+    yield { name: 'redis-slots', ...(await checkSlots(map, any)) };
+  } catch (error) {
+    yield { name: 'redis', ...unreachable(error) };
+    return;
+  }
+  for (const [at, site] of sites) {
+    for await (const finding of checkAll(site)) {
+      yield { ...finding, detail: `${at}: ${finding.detail}` };
+    }
+  }
+}
+
+async function openSite({
+  connector,
+  endpoint,
+  connections,
+}: {
+  readonly connector: RedisConnector;
+  readonly endpoint: RedisEndpoint;
+  readonly connections: DisposableStack;
+}): Promise<Pick<Site, 'connection' | 'info' | 'connect'>> {
+  const connect = async (owner: RedisConnectionOwner) => {
+    const connection = await connector.connect(endpoint, owner);
+    connections.defer(() => connection.end('examined'));
+    return connection;
+  };
+  const connection = await connect(NOBODY);
+  return { connection, connect, info: String(await connection.request(['INFO'])) };
+}
+
+async function* checkAll(site: Site): AsyncGenerator<RedisFinding> {
   for (const [name, check] of Object.entries(checks) as Checks) {
     try {
       yield { name, ...(await check(site)) };
     } catch (error) {
       const why = messageOf(error);
-      yield { name, ...failed(why, repairOf(why, options)) };
+      yield { name, ...failed(why, repairOf(why, site.options)) };
     }
   }
 }
 
+function unreachable(error: unknown): Result {
+  const isRefused = error instanceof RedisRefused || error instanceof RedisUnsuitable;
+  const advice = isRefused
+    ? REPAIR
+    : 'Check that Redis runs, its address and port, the `bind` setting of Redis, and firewalls on the way.';
+  return failed(messageOf(error), advice);
+}
+
 type Checks = [keyof typeof checks, (typeof checks)[keyof typeof checks]][];
 
-async function checkAnswer({ connection, info }: Site): Promise<Result> {
+async function checkAnswer({ connection, info, place, options }: Site): Promise<Result> {
+  const key = layoutKey({ ...options, place });
   let tookMs = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const sentAtMs = performance.now();
-    await connection.request(['TIME']);
+    await connection.request(['GET', key]);
     tookMs = Math.min(tookMs, performance.now() - sentAtMs);
   }
   const detail = `${versionOf(fieldsOf(info))} answers in ${tookMs.toFixed(1)} ms`;
@@ -190,8 +256,14 @@ function checkPersistence({ info }: Site): Result {
   );
 }
 
-async function checkClock({ connection }: Site): Promise<Result> {
-  const [differs] = clockWarnings(await connection.request(['TIME']), Date.now());
+async function checkClock({ connection, info, place }: Site): Promise<Result> {
+  // The user of a cluster may lack the right to ask.
+  const microseconds = Number(fieldsOf(info).get('server_time_usec') ?? Number.NaN);
+  const time =
+    place.tag === undefined
+      ? await connection.request(['TIME'])
+      : [Math.floor(microseconds / 1e6), microseconds % 1e6];
+  const [differs] = clockWarnings(time, Date.now());
   if (differs === undefined) return ok('its clock agrees with that of this machine');
   return warning(
     differs,
@@ -199,9 +271,8 @@ async function checkClock({ connection }: Site): Promise<Result> {
   );
 }
 
-async function checkLayout({ connection, options, index }: Site): Promise<Result> {
+async function checkLayout({ connection, options, index, place }: Site): Promise<Result> {
   const { urls, keyPrefix } = options;
-  const place = { database: parseRedisUrl(urls[index] ?? '')?.db ?? 0 };
   const layout = { keyPrefix, servers: urls.map(serverName), index, place };
   const run = (command: readonly string[]) => connection.request(command);
   if ((await run(['GET', layoutKey(layout)])) === null) return ok('no server has used it yet');
@@ -210,13 +281,25 @@ async function checkLayout({ connection, options, index }: Site): Promise<Result
   return failed(why, 'All servers need the same version, and the same list of Redis servers.');
 }
 
-async function checkScripts({ connection, options }: Site): Promise<Result> {
-  for (const { source } of ALL_SCRIPTS) await connection.request(['SCRIPT', 'LOAD', source]);
-  const key = `${options.keyPrefix}probe:doctor-${crypto.randomUUID()}`;
-  await connection.request(['SCRIPT', 'LOAD', PROBE.source]);
-  const why = refusalIn(await connection.request(['EVALSHA', PROBE.sha1, 1, key, '']));
+async function checkScripts({ connection, options, place, info }: Site): Promise<Result> {
+  const isSharded = place.tag !== undefined;
+  for (const script of ALL_SCRIPTS) {
+    await connection.request(['SCRIPT', 'LOAD', (isSharded ? script.sharded : script).source]);
+  }
+  const key = probeName(options, place);
+  const probe = async ({ source }: RedisScript, args: readonly string[]) =>
+    await connection.request(['EVAL', source, 1, key, ...args]);
+  const reply = await probe(isSharded ? PROBE.sharded : PROBE, ['']);
+  const lacksTime = isSharded && lacksTimeOnly(reply);
+  const time = fieldsOf(info).get('server_time_usec') ?? '';
+  const why = refusalIn(lacksTime ? await probe(PROBE.sharded.timed, ['', time]) : reply);
   if (why !== undefined) return failed(why, repairOf(why, options));
-  return ok(`it takes all ${ALL_SCRIPTS.length} scripts, and runs every command that they use`);
+  const detail = `it takes all ${ALL_SCRIPTS.length} scripts, and runs every command that they use`;
+  return ok(lacksTime ? `${detail} but TIME, in whose place servers bring the time` : detail);
+}
+
+function probeName({ keyPrefix }: ExamineRedisOptions, place: Place): string {
+  return `${placeKeys(keyPrefix, place)}probe:doctor-${crypto.randomUUID()}`;
 }
 
 /** What to change if Redis refuses something with these words. */
@@ -237,9 +320,10 @@ function repairOf(why: string, { keyPrefix }: ExamineRedisOptions): string {
 
 const SUFFICIENT = 'docs/operate/scale.md has the line of a user with all that is needed.';
 
-async function checkPublish({ connection, connect, options }: Site): Promise<Result> {
-  const { keyPrefix, timeoutMs } = options;
-  const channel = `${keyPrefix}probe:doctor-${crypto.randomUUID()}`;
+async function checkPublish({ connection, connect, options, place }: Site): Promise<Result> {
+  const { timeoutMs } = options;
+  const channel = probeName(options, place);
+  const shard = place.tag === undefined ? '' : 'S';
   const came = Promise.withResolvers<void>();
   const followed = Promise.withResolvers<void>();
   const late = () => came.reject(new Error(`No message within ${timeoutMs} ms`));
@@ -252,10 +336,10 @@ async function checkPublish({ connection, connect, options }: Site): Promise<Res
       onEnd: (why) => came.reject(new Error(why)),
       onPush: (kind) => (kind === 'message' ? came.resolve() : followed.resolve()),
     });
-    subscriber.write(encodeCommand(['SUBSCRIBE', channel]));
+    subscriber.write(encodeCommand([`${shard}SUBSCRIBE`, channel]));
     await followed.promise;
     const sentAtMs = performance.now();
-    await connection.request(['PUBLISH', channel, '']);
+    await connection.request([`${shard}PUBLISH`, channel, '']);
     await came.promise;
     return ok(`a message came back in ${(performance.now() - sentAtMs).toFixed(1)} ms`);
   } finally {
@@ -277,18 +361,6 @@ const nothing = () => undefined;
 const NOBODY: RedisConnectionOwner = { onEnd: nothing };
 /** The checks report what the connections would otherwise log. */
 const SILENT: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
-
-function ok(detail: string): Result {
-  return { result: 'ok', detail };
-}
-
-function warning(detail: string, advice: string): Result {
-  return { result: 'warning', detail, advice };
-}
-
-function failed(detail: string, advice: string): Result {
-  return { result: 'failed', detail, advice };
-}
 
 function megabytes(bytes: number): string {
   return `${Math.ceil(bytes / 1_000_000)} MB`;

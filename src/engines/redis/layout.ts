@@ -1,6 +1,6 @@
 import { PARTITIONS } from '../partition.ts';
-import { RedisRefused, type Reply } from './link/reply.ts';
 import { SLOTS } from './link/cluster/slots.ts';
+import { RedisRefused, type Reply } from './link/reply.ts';
 import type { RedisLink } from './redis-link.ts';
 
 /** Changes whenever nodes of two versions cannot share their data. */
@@ -79,7 +79,10 @@ export async function refusal(run: Run, options: LayoutOptions): Promise<string 
 }
 
 /** The key of the mark. */
-export function layoutKey({ keyPrefix, place }: Pick<LayoutOptions, 'keyPrefix' | 'place'>): string {
+export function layoutKey({
+  keyPrefix,
+  place,
+}: Pick<LayoutOptions, 'keyPrefix' | 'place'>): string {
   return `${placeKeys(keyPrefix, place)}layout`;
 }
 

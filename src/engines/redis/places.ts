@@ -5,7 +5,8 @@ import { SLOTS } from './link/cluster/slots.ts';
 import { RedisConnector } from './link/connector.ts';
 import { RedisServer, type RedisServerOptions } from './link/redis-server.ts';
 
-export interface PlacesOptions extends Omit<RedisServerOptions, 'url' | 'slot' | 'prefix' | 'listener'> {
+export interface PlacesOptions
+  extends Omit<RedisServerOptions, 'url' | 'slot' | 'prefix' | 'listener'> {
   readonly keyPrefix: string;
   /** The Redis servers, in the same order on all nodes, or one cluster. */
   readonly urls: readonly string[];
@@ -28,10 +29,7 @@ export function placesOf({ urls, ...options }: PlacesOptions): readonly RedisEng
   });
 }
 
-function slotsOf(
-  url: string,
-  options: Omit<PlacesOptions, 'urls'>,
-): readonly RedisEngineServer[] {
+function slotsOf(url: string, options: Omit<PlacesOptions, 'urls'>): readonly RedisEngineServer[] {
   const map = new RedisConnector({ ...options, url }).clusterMap();
   return SLOTS.map((slot) => {
     const place = { database: 0, tag: slot.tag };

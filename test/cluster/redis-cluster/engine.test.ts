@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'bun:test';
 import { SLOTS } from '../../../src/engines/redis/link/cluster/slots.ts';
+import { RedisAway } from '../../../src/engines/redis/link/reply.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { type RedisCluster, startRedisCluster } from '../../../testing/servers/redis-cluster.ts';
 import { app } from '../../contracts/redis-node.ts';
@@ -39,7 +40,7 @@ const clients = () => loops.flatMap(({ node }) => [...node.clients]);
 /** Publishes to all channels, over both loops in turns, until `end` is called. Returns the events that were accepted, by channel. */
 function publishing(pauseMs = 20) {
   const accepted = new Map(CHANNELS.map((text): [string, string[]] => [text, []]));
-  const refused: unknown[] = [];
+  const refused: Error[] = [];
   let isOver = false;
   let count = 0;
   const work = CHANNELS.map(async (text, n) => {
@@ -109,7 +110,7 @@ describe('an engine over a Redis Cluster', () => {
       expect(keys.filter((key) => !key.startsWith('fanfare:{'))).toEqual([]);
       const stats = String(await node.run('INFO', 'commandstats'));
       expect(stats).not.toMatch(/cmdstat_(?:publish|subscribe|asking):/);
-      const master = String((await node.run('ROLE') as unknown[])[0]) === 'master';
+      const master = String(((await node.run('ROLE')) as unknown[])[0]) === 'master';
       if (master) expect(stats).toMatch(/cmdstat_evalsha:/);
     }
     const slots = new Set<number>();
@@ -124,15 +125,13 @@ describe('an engine over a Redis Cluster', () => {
   });
 
   it('keeps all that was accepted while replicas are promoted', async () => {
-    const { accepted, refused, end } = publishing();
+    const { accepted, end } = publishing();
     const master = await cluster.masterOf(SLOTS[0]?.number ?? 0);
     await cluster.failOver(master);
     await eventually(
       () => loops.every(({ away }) => away.size === 0),
       (isBack) => isBack,
     );
-    const before = refused.length;
-    await Bun.sleep(0);
     const counts = [...accepted.values()].map(({ length }) => length);
     await eventually(
       () => [...accepted.values()].every(({ length }, n) => length > (counts[n] ?? 0) + 1),
@@ -141,7 +140,6 @@ describe('an engine over a Redis Cluster', () => {
     await end();
     await untilComplete();
     await expectAllSeen(accepted);
-    expect(before).toBeLessThan(1_000);
   });
 
   it('keeps all that it has while slots are moved', async () => {
@@ -161,6 +159,9 @@ describe('an engine over a Redis Cluster', () => {
     await untilComplete();
     await expectAllSeen(accepted);
     expect(loops.map(({ counted }) => counted('engineDataLost'))).toEqual(lost);
-    expect(refused).toEqual([]);
+    // Nothing was sent whose answer is not known.
+    expect(
+      refused.filter(({ cause }) => !(cause instanceof RedisAway) || cause.mayHaveRun),
+    ).toEqual([]);
   });
 });

@@ -1,12 +1,12 @@
-import type { Audience } from '../../../src/channels/ports.ts';
 import { FakeClock } from '../../../src/channels/hub.fixture.ts';
+import type { Audience } from '../../../src/channels/ports.ts';
 import { createRedisEngine } from '../../../src/engines/redis/create-engine.ts';
-import type { Away } from '../../../src/engines/redis/link/redis-server.ts';
 import type { RedisEngine } from '../../../src/engines/redis/engine.ts';
+import type { Away } from '../../../src/engines/redis/link/redis-server.ts';
 import type { Log } from '../../../src/runtime/ports.ts';
 import { partsOfLoop } from '../../contracts/loop-parts.ts';
-import { app, Node } from '../../contracts/redis-node.ts';
 import type { RedisLoop } from '../../contracts/redis-loops.ts';
+import { app, Node } from '../../contracts/redis-node.ts';
 
 /** A loop over a real Redis Cluster, by the real clock. */
 export interface ClusterNodeLoop extends AsyncDisposable {

@@ -34,7 +34,12 @@ describe('the check of a server', () => {
   });
 
   it.each([
-    ['a cluster', { ...usable, redis_mode: 'cluster' }, false, /begin the URL with redis\+cluster:/],
+    [
+      'a cluster',
+      { ...usable, redis_mode: 'cluster' },
+      false,
+      /begin the URL with redis\+cluster:/,
+    ],
     ['one of Valkey', { ...valkey, server_mode: 'cluster' }, false, /redis\+cluster:/],
     ['a single server as one', usable, true, /not a cluster: begin the URL with redis:/],
   ])('refuses %s for good', (_, fields, isCluster, why) => {

@@ -66,6 +66,8 @@ export class Commands {
   private refused: Command[] = [];
   /** The refusal of the slot, until all replies have arrived. */
   private refusal: Refusal | undefined;
+  /** Why the connection is replaced once nothing is in flight. */
+  private retiringWhy: string | undefined;
   /** Since when the slot refuses commands. */
   private stuckSinceMs: number | undefined;
   /** The one command that is sent to find out whether the slot still refuses. */
@@ -124,10 +126,17 @@ export class Commands {
     this.awayWhy = why;
   }
 
+  /** The connection must be replaced. What is in flight is answered first: a command that is lost may have run. */
+  retire(why: string): void {
+    this.retiringWhy ??= why;
+    this.sendRefused();
+  }
+
   /** The connection has closed. */
   detach(why: string): void {
     this.hold(why);
     this.connection = undefined;
+    this.retiringWhy = undefined;
     this.endPause();
     this.putBack();
   }
@@ -172,7 +181,8 @@ export class Commands {
 
   /** Whether nothing must be sent before a new command. */
   private get isSending(): boolean {
-    return this.isOpen && this.refused.length === 0 && this.stuckSinceMs === undefined;
+    if (this.retiringWhy !== undefined || this.stuckSinceMs !== undefined) return false;
+    return this.isOpen && this.refused.length === 0;
   }
 
   private send(command: Command): void {
@@ -239,8 +249,10 @@ export class Commands {
   }
 
   private sendRefused(): void {
-    const { connection, refused, refusal } = this;
-    if (refused.length === 0 || connection === undefined || connection.waiting > 0) return;
+    const { connection, refused, refusal, retiringWhy } = this;
+    if (connection === undefined || connection.waiting > 0) return;
+    if (retiringWhy !== undefined) return this.options.slot?.onMoved(retiringWhy);
+    if (refused.length === 0) return;
     if (refusal !== undefined) return this.waitFor(refusal);
     this.refused = [];
     if (this.options.slot === undefined) this.loadScripts(connection);
@@ -377,9 +389,10 @@ class Command implements SentCommand {
   private repeat({ sha1, source }: RedisScript): void {
     this.isRepeated = true;
     if (this.owner.sendsSource) {
-      const [byHash, bySource] = [['EVALSHA', sha1], ['EVAL', source]].map((words) =>
-        words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join(''),
-      );
+      const [byHash, bySource] = [
+        ['EVALSHA', sha1],
+        ['EVAL', source],
+      ].map((words) => words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join(''));
       this.text = this.text.replace(byHash ?? '', () => bySource ?? '');
     }
     this.owner.onRefused(this, undefined);

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Timers } from '../../../runtime/ports.ts';
+import type { RedisProcess } from './check-server.ts';
 import { type CommandArgs, encodeCommand } from './encode-command.ts';
 import { RedisAway, RedisError, type Reply } from './reply.ts';
-import type { RedisProcess } from './check-server.ts';
 import { NotRedis, ReplyReader } from './reply-reader.ts';
 
 /** A command that was sent. Exactly one of its methods is called, once. */

@@ -414,7 +414,7 @@ export class RedisServer implements AsyncDisposable {
   private async connectCommands(owner: RedisConnectionOwner): Promise<RedisConnection> {
     const primary = await this.connector.findPrimary();
     const connection = await this.connector.connect(primary, owner);
-    this.take(primary, this.subscriptionsConnection);
+    this.take(primary, (why) => this.subscriptionsConnection.replace(why));
     return connection;
   }
 
@@ -424,16 +424,16 @@ export class RedisServer implements AsyncDisposable {
     const known = this.options.slot === undefined ? this.primary : undefined;
     const primary = known ?? (await this.connector.findPrimary());
     const connection = await this.connector.connect(primary, owner);
-    if (this.options.slot !== undefined) this.take(primary, this.commandsConnection);
+    if (this.options.slot !== undefined) this.take(primary, (why) => this.commands.retire(why));
     return connection;
   }
 
   /** A connection to the primary is open. The other one must lead there too. */
-  private take(primary: RedisEndpoint, other: KeptConnection): void {
+  private take(primary: RedisEndpoint, replaceOther: (why: string) => void): void {
     if (isSame(primary, this.primary)) return;
     const isFirst = this.primary === undefined;
     this.primary = primary;
-    if (!isFirst || this.options.slot === undefined) other.replace('the primary has changed');
+    if (!isFirst || this.options.slot === undefined) replaceOther('the primary has changed');
   }
 
   private get name(): string {
@@ -445,7 +445,9 @@ export class RedisServer implements AsyncDisposable {
     const primary = await this.connector.findPrimary().catch(() => undefined);
     const isOther = primary !== undefined && !isSame(primary, this.primary);
     if (isOther && this.areCommandsUp && !this.isClosed) {
-      this.commandsConnection.replace(`the primary is now ${nameOf(primary)}`);
+      const why = `the primary is now ${nameOf(primary)}`;
+      if (this.options.slot === undefined) this.commandsConnection.replace(why);
+      else this.commands.retire(why);
     }
     if (this.lacksTime && this.areCommandsUp) await this.readClock();
     return this.pollMs ?? Number.POSITIVE_INFINITY;

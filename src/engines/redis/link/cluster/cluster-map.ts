@@ -90,7 +90,10 @@ export class ClusterMap {
     } catch (error) {
       if (!this.hasWarned) {
         const server = `${endpoint.host}:${endpoint.port}`;
-        this.options.log.warn('Redis Cluster: a map was refused', { server, why: messageOf(error) });
+        this.options.log.warn('Redis Cluster: a map was refused', {
+          server,
+          why: messageOf(error),
+        });
       }
       this.hasWarned = true;
       throw error;

@@ -17,7 +17,10 @@ const process = (id: string, more: Partial<RedisProcess> = {}): RedisProcess => 
 function keeps(
   before: RedisProcess,
   after: RedisProcess,
-  { seen = [], goneMs = 500 }: { readonly seen?: readonly RedisProcess[]; readonly goneMs?: number } = {},
+  {
+    seen = [],
+    goneMs = 500,
+  }: { readonly seen?: readonly RedisProcess[]; readonly goneMs?: number } = {},
 ): boolean {
   const masters = new SeenMasters();
   const line = new DataLine(masters);

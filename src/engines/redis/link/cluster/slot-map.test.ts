@@ -4,7 +4,12 @@ import { RedisAway, type Reply } from '../reply.ts';
 import { movedTo, readSlots } from './slot-map.ts';
 
 const ASKED = { host: '10.0.0.9', port: 7000 };
-const node = (host: string | null, port = 6379, id = `id of ${host}`): Reply => [host, port, id, []];
+const node = (host: string | null, port = 6379, id = `id of ${host}`): Reply => [
+  host,
+  port,
+  id,
+  [],
+];
 
 describe('the map of a cluster', () => {
   it('names the master of each slot, and all servers', () => {

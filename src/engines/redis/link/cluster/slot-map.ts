@@ -59,13 +59,15 @@ export function readSlots(reply: Reply, asked: RedisEndpoint): SlotMap {
 /** The server that a refusal such as `MOVED 511 10.0.0.2:6379` names. `asked`: the server that has refused. */
 export function movedTo(message: string, asked: RedisEndpoint): RedisEndpoint | undefined {
   const { host, port } = /^MOVED \d+ (?<host>.*):(?<port>\d{1,5})$/.exec(message)?.groups ?? {};
-  if (host === undefined || !isPort(Number(port)) || host.length > HOST_LENGTH_MAX) return undefined;
+  if (host === undefined || !isPort(Number(port)) || host.length > HOST_LENGTH_MAX)
+    return undefined;
   return { host: isUnknown(host) ? asked.host : host, port: Number(port) };
 }
 
 function readServer(node: Reply, asked: RedisEndpoint): ClusterServer | undefined {
   const [host = null, port, id] = Array.isArray(node) ? node : [];
-  if (host !== null && (typeof host !== 'string' || host.length > HOST_LENGTH_MAX)) return undefined;
+  if (host !== null && (typeof host !== 'string' || host.length > HOST_LENGTH_MAX))
+    return undefined;
   if (!isPort(port)) return undefined;
   return { host: isUnknown(host) ? asked.host : host, port, id: String(id) };
 }

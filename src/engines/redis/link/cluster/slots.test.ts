@@ -6,7 +6,8 @@ function slotOf(tag: string): number {
   let crc = 0;
   for (const byte of Buffer.from(tag)) {
     crc ^= byte << 8;
-    for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff;
+    for (let bit = 0; bit < 8; bit++)
+      crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff;
   }
   return crc % 16_384;
 }
