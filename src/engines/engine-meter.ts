@@ -30,6 +30,8 @@ export interface EngineFigures {
   readonly waiting: number;
   /** How long a Redis server has been unusable; 0 if all work. Seconds. */
   readonly awaySeconds: number;
+  /** Redis servers, or masters of a cluster, that hold the state; `undefined`: none. */
+  readonly masters?: number;
   /** The number and size of the events that this loop keeps; `undefined` if loops keep none. */
   readonly history?: { readonly events: number; readonly bytes: number };
 }

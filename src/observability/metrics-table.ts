@@ -351,6 +351,12 @@ export const metricRows = {
     help: 'How long a realtime loop has not been able to use a Redis server; 0 if it can use all.',
     label: REALTIME_LOOPS,
   },
+  engineMasters: {
+    name: 'fanfare_engine_masters',
+    kind: 'gauge',
+    help: 'Redis servers that hold the state: of a Redis Cluster, the masters of the slots that are used. 0 without Redis.',
+    label: REALTIME_LOOPS,
+  },
   engineOutages: {
     name: 'fanfare_engine_outages_total',
     kind: 'counter',

@@ -13,6 +13,10 @@ export class FakeLink implements RedisLink, RedisEngineServer {
   away: RedisLink['away'];
   serverId = 'fake';
 
+  get master(): string {
+    return this.name;
+  }
+
   get dataId(): string {
     return this.serverId;
   }

@@ -368,6 +368,7 @@ export class RedisLoops implements OpenCluster {
       get away() {
         return server.away;
       },
+      master: server.master,
       get serverId() {
         return server.serverId;
       },

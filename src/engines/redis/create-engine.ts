@@ -45,7 +45,8 @@ export function createRedisEngine({
           onMessage: (channel, payload) => listener.onMessage(channel, payload),
           onGap: (why) => listener.onGap(why),
           onAway(away) {
-            onState(name, away);
+            // A slot of a cluster has another server after each move.
+            onState(name, place.tag === undefined ? { ...away, server: name } : away);
             listener.onAway(away);
           },
           onBack() {

@@ -279,6 +279,7 @@ export class RedisEngine implements Authority {
     const now = this.options.timers.now();
     const histories = this.partitions.map((partition) => partition.histories);
     return {
+      masters: new Set(links.map(({ master }) => master)).size,
       waiting: links.reduce((sum, { commands }) => sum + commands.waiting, 0),
       awaySeconds: Math.max(0, ...links.map(({ away }) => now - (away?.sinceMs ?? now))) / 1000,
       history: {

@@ -6,6 +6,8 @@ import type { Subscriptions } from './link/subscriptions.ts';
 export interface RedisLink {
   /** `undefined` while Redis works. */
   readonly away: Away | undefined;
+  /** The host and port of the server that is used. */
+  readonly master: string;
   /** Identifies the Redis process that receives the commands. */
   readonly serverId: string;
   /** Identifies the data that it has. Other data may lack the last writes. */

@@ -33,9 +33,10 @@ export function measureLoop(base: LoopBase, parts: MeasuredParts): MetricValues 
   meter.set('channels', core.engine.counter.channelCount());
   meter.set('loopDelay', loopDelay.longestSeconds(), loop);
   meter.set('logLinesDropped', logLinesDropped(), loop);
-  const { waiting, awaySeconds, history } = core.engine.figures();
+  const { waiting, awaySeconds, masters = 0, history } = core.engine.figures();
   meter.set('engineUp', awaySeconds === 0 ? 1 : 0, loop);
   meter.set('engineAway', awaySeconds, loop);
+  meter.set('engineMasters', masters, loop);
   meter.set('engineWaiting', waiting);
   meter.set('historyEvents', history?.events ?? 0);
   meter.set('historyBytes', history?.bytes ?? 0);

@@ -5,7 +5,7 @@ import type { EngineMeter } from '../../engine-meter.ts';
 import type { RedisEndpoint } from './address.ts';
 import { fieldsOf, type RedisProcess } from './check-server.ts';
 import { DataLine } from './cluster/data-line.ts';
-import { refusalKind } from './cluster/refusal.ts';
+import { lackOf, refusalKind } from './cluster/refusal.ts';
 import { movedTo } from './cluster/slot-map.ts';
 import { Commands, type SlotCommands } from './commands.ts';
 import type { RedisConnection, RedisConnectionOwner } from './connection.ts';
@@ -124,7 +124,7 @@ export class RedisServer implements AsyncDisposable {
     this.line = slot && new DataLine(slot.map.masters);
     this.polling = new Poller(timers, () => this.poll());
     const why = 'not connected yet';
-    this.awaySince = { sinceMs: timers.now(), why, isRefused: false, server: this.name };
+    this.awaySince = { sinceMs: timers.now(), why, isRefused: false, server: this.master };
     this.commands = new Commands({
       timers,
       deadlineMs,
@@ -286,6 +286,7 @@ export class RedisServer implements AsyncDisposable {
         this.isFollowing = false;
         this.subscriptions.detach();
         this.lost('subscriptions', why);
+        this.findLack(why);
         if (this.isOpened && !this.isClosed) listener.onGap(why);
       },
       onFailed: (error) => this.onFailed(error),
@@ -320,13 +321,13 @@ export class RedisServer implements AsyncDisposable {
     const { timers, log, listener, meter } = this.options;
     const before = this.awaySince;
     const sinceMs = before?.sinceMs ?? timers.now();
-    this.awaySince = { sinceMs, why, isRefused, server: this.name };
+    this.awaySince = { sinceMs, why, isRefused, server: this.master };
     if (before === undefined) {
       meter.count('engineOutages');
       this.commands.hold(why);
     } else if (!this.isOpened || !isRefused || before.isRefused) return;
     const text = isRefused ? 'Redis refuses what this server asks of it' : 'Redis is away';
-    log.warn(text, { server: this.name, why });
+    log.warn(text, { server: this.master, why });
     listener.onAway(this.awaySince);
   }
 
@@ -335,7 +336,7 @@ export class RedisServer implements AsyncDisposable {
     if (this.isOpened || this.isClosed) return;
     if (this.loggedAtStart.has(why) || this.loggedAtStart.size >= REASONS_MAX) return;
     this.loggedAtStart.add(why);
-    this.options.log.warn('Redis cannot be used yet', { server: this.name, why });
+    this.options.log.warn('Redis cannot be used yet', { server: this.master, why });
   }
 
   private startFailure(): RedisRefused | RedisAway {
@@ -367,7 +368,7 @@ export class RedisServer implements AsyncDisposable {
     } else {
       const { timers, log, listener } = this.options;
       const awayMs = Math.round(timers.now() - awaySince.sinceMs);
-      log.info('Redis is back', { server: this.name, awayMs });
+      log.info('Redis is back', { server: this.master, awayMs });
       listener.onBack();
     }
     this.commands.sendUnsent();
@@ -377,6 +378,7 @@ export class RedisServer implements AsyncDisposable {
     if (!this.areCommandsUp) throw new RedisAway('no connection for commands', false);
     const why = await this.refusal(channel, payload);
     if (why === undefined) return;
+    this.findLack(why);
     this.logAtStart(why);
     this.leave(why, { isRefused: true });
     throw new RedisAway(why, false);
@@ -402,6 +404,12 @@ export class RedisServer implements AsyncDisposable {
       else onStuck(error.message);
       throw new RedisAway(refusalText(error.message, slot), false);
     }
+  }
+
+  /** Rejects the start if the service lacks what every slot of a cluster needs. */
+  private findLack(why: string): void {
+    const lack = this.options.slot && lackOf(why);
+    if (lack !== undefined) this.opened.reject(lack);
   }
 
   private onFailed(error: unknown): void {
@@ -436,7 +444,8 @@ export class RedisServer implements AsyncDisposable {
     if (!isFirst || this.options.slot === undefined) replaceOther('the primary has changed');
   }
 
-  private get name(): string {
+  /** The host and port of the server that is or was used, or of the first one of the URL. */
+  get master(): string {
     return nameOf(this.primary ?? this.connector.firstEndpoint);
   }
 

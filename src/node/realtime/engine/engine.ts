@@ -150,11 +150,12 @@ function overRedis(options: LoopEngineOptions, cluster: ClusterLinks): LoopEngin
       else {
         const { sinceMs = timers.now() } = away.get(server) ?? {};
         const { why, isRefused } = reason;
-        away.set(server, { sinceMs, why: `Redis ${server}: ${why}`, isRefused });
+        away.set(server, { sinceMs, why: `Redis ${reason.server}: ${why}`, isRefused });
       }
       const all = [...away.values()];
       const [first] = all;
-      const why = all.map((one) => one.why).join('; ');
+      // Several slots may have one master.
+      const why = [...new Set(all.map((one) => one.why))].join('; ');
       const isRefused = all.some((one) => one.isRefused);
       onState(first && { sinceMs: first.sinceMs, why, isRefused });
     },

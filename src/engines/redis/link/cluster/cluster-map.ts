@@ -5,6 +5,7 @@ import type { RedisEndpoint } from '../address.ts';
 import { RedisAway, RedisRefused, RedisUnsuitable, type Reply } from '../reply.ts';
 import { SeenMasters } from './data-line.ts';
 import { type ClusterServer, readSlots, type SlotMap } from './slot-map.ts';
+import { SLOTS } from './slots.ts';
 
 export interface ClusterMapOptions {
   /** Some servers of the cluster. */
@@ -58,11 +59,28 @@ export class ClusterMap {
     const askedAtMs = timers.now();
     this.asking = this.ask();
     try {
-      this.map = await this.asking;
+      const map = await this.asking;
+      if (this.map !== undefined) this.logChanges(this.map, map);
+      this.map = map;
       this.askedAtMs = askedAtMs;
-      return this.map;
+      return map;
     } finally {
       this.asking = undefined;
+    }
+  }
+
+  private logChanges(before: SlotMap, now: SlotMap): void {
+    const changes = SLOTS.flatMap(({ number }) => {
+      const [from, to] = [before.masterOf(number), now.masterOf(number)];
+      if (from === undefined || to === undefined || from.id === to.id) return [];
+      const why = before.replicasOf(number).includes(to.id) ? 'failover' : 'moved';
+      return [{ number, from: nameOf(from), to: nameOf(to), why }];
+    });
+    const alike = Map.groupBy(changes, ({ from, to, why }) => `${from} ${to} ${why}`);
+    for (const some of alike.values()) {
+      const slots = some.map(({ number }) => number).join(', ');
+      const [{ from, to, why } = { from: '', to: '', why: '' }] = some;
+      this.options.log.info('Redis Cluster has changed', { slots, from, to, why });
     }
   }
 
@@ -89,7 +107,7 @@ export class ClusterMap {
       return readSlots(reply, endpoint);
     } catch (error) {
       if (!this.hasWarned) {
-        const server = `${endpoint.host}:${endpoint.port}`;
+        const server = nameOf(endpoint);
         this.options.log.warn('Redis Cluster: a map was refused', {
           server,
           why: messageOf(error),
@@ -116,6 +134,10 @@ export class ClusterMap {
     }
     return [...all.values()];
   }
+}
+
+function nameOf({ host, port }: RedisEndpoint): string {
+  return `${host}:${port}`;
 }
 
 function failureOf(failures: readonly unknown[]): Error {

@@ -10,6 +10,8 @@ export interface ClusterServer extends RedisEndpoint {
 /** Which master has which slots. */
 export interface SlotMap {
   masterOf(slot: number): ClusterServer | undefined;
+  /** The ids of the replicas of the master of a slot. */
+  replicasOf(slot: number): readonly string[];
   /** All servers that it names, replicas too. */
   readonly servers: readonly ClusterServer[];
   /** Those of them that have a slot. */
@@ -20,6 +22,7 @@ interface Range {
   readonly from: number;
   readonly to: number;
   readonly master: ClusterServer;
+  readonly replicas: readonly string[];
 }
 
 /** A cluster has no more slots, so no more ranges of them. */
@@ -42,15 +45,17 @@ export function readSlots(reply: Reply, asked: RedisEndpoint): SlotMap {
     if (!isSlot(from) || !isSlot(to) || from > to || master === undefined) {
       throw unusable('has a range that cannot be read');
     }
-    ranges.push({ from, to, master });
+    ranges.push({ from, to, master, replicas: replicas.map((one) => one?.id ?? '') });
     for (const server of [master, ...replicas]) {
       if (server !== undefined) servers.set(`${server.host} ${server.port}`, server);
     }
     if (servers.size > SERVERS_MAX) throw unusable(`names more than ${SERVERS_MAX} servers`);
   }
   const masters = new Map(ranges.map(({ master }) => [`${master.host} ${master.port}`, master]));
+  const rangeOf = (slot: number) => ranges.find(({ from, to }) => from <= slot && slot <= to);
   return {
-    masterOf: (slot) => ranges.find(({ from, to }) => from <= slot && slot <= to)?.master,
+    masterOf: (slot) => rangeOf(slot)?.master,
+    replicasOf: (slot) => rangeOf(slot)?.replicas ?? [],
     servers: [...servers.values()],
     masters: [...masters.values()],
   };
