@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { RedisClient } from 'bun';
 import { eventually } from '../eventually.ts';
 import { freePort } from './free-port.ts';
-import { type OwnRedis, startRedis } from './redis.ts';
+import { type OwnRedis, type RedisTlsFiles, startRedis } from './redis.ts';
 
 /** One server of a cluster. */
 export interface ClusterNode extends OwnRedis {
@@ -37,6 +38,8 @@ export interface RedisClusterOptions {
   readonly replicasPerMaster?: number;
   /** For all servers, such as `['--maxmemory', '50mb']`. */
   readonly options?: readonly string[];
+  /** The servers, and the connections between them, speak TLS only. */
+  readonly tls?: RedisTlsFiles;
 }
 
 const SLOTS = 16_384;
@@ -50,11 +53,12 @@ export async function startRedisCluster({
   masters: count = 3,
   replicasPerMaster = 1,
   options = [],
+  tls,
 }: RedisClusterOptions = {}): Promise<RedisCluster> {
   await using parts = new AsyncDisposableStack();
   const nodes: ClusterNode[] = [];
   const start = async (owner: AsyncDisposableStack) => {
-    const node = await startNode(owner, options);
+    const node = await startNode(owner, options, tls);
     nodes.push(node);
     return node;
   };
@@ -119,7 +123,7 @@ export async function startRedisCluster({
     };
   };
   return {
-    url: `redis+cluster://127.0.0.1:${first.port}`,
+    url: `${tls === undefined ? 'redis' : 'rediss'}+cluster://127.0.0.1:${first.port}`,
     nodes,
     masterOf,
     beginMove,
@@ -167,20 +171,29 @@ export async function startRedisCluster({
 async function startNode(
   owner: AsyncDisposableStack,
   options: readonly string[],
+  tls: RedisTlsFiles | undefined,
 ): Promise<ClusterNode> {
-  const redis = owner.use(
-    await startRedis([
-      ...['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'],
-      // The default, 10,000 above the port, may be another server's, or above 65,535.
-      ...['--cluster-port', String(await freePort())],
-      ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS)],
-      ...['--cluster-require-full-coverage', 'no', '--cluster-replica-validity-factor', '0'],
-      ...options,
-    ]),
-  );
+  const own = [
+    ...['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'],
+    // The default, 10,000 above the port, may be another server's, or above 65,535.
+    ...['--cluster-port', String(await freePort())],
+    ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS)],
+    ...['--cluster-require-full-coverage', 'no', '--cluster-replica-validity-factor', '0'],
+    ...(tls === undefined ? [] : ['--tls-cluster', 'yes']),
+  ];
+  const redis = owner.use(await startRedis([...own, ...options], tls));
+  const url = tls === undefined ? redis.url : redis.url.replace('redis:', 'rediss:');
+  const files = tls && {
+    ca: readFileSync(tls.caFile, 'utf8'),
+    cert: readFileSync(tls.certFile, 'utf8'),
+    key: readFileSync(tls.keyFile, 'utf8'),
+  };
   const run = async (command: string, ...args: readonly (string | number)[]) => {
     // One that is kept would wait for a server that was killed.
-    const client = new RedisClient(redis.url, { autoReconnect: false });
+    const client = new RedisClient(url, {
+      autoReconnect: false,
+      ...(files === undefined ? {} : { tls: files }),
+    });
     try {
       await client.connect();
       return await client.send(command, args.map(String));

@@ -225,12 +225,12 @@ async function checkSentinels(connector: RedisConnector): Promise<Result> {
   return warning(detail, 'Wait for the end of the failover. Otherwise compare the sentinels.');
 }
 
-function checkMemory({ info }: Site): Result {
+function checkMemory({ info, place }: Site): Result {
   const fields = fieldsOf(info);
   const numberOf = (name: string) => Number(fields.get(name) ?? 0);
   const [used, most] = [numberOf('used_memory'), numberOf('maxmemory')];
   const detail = `${megabytes(used)} used, ${most === 0 ? 'no limit' : `${megabytes(most)} allowed`}`;
-  const [evicts] = checkServer(info).warnings;
+  const [evicts] = checkServer(info, { isCluster: place.tag !== undefined }).warnings;
   if (evicts !== undefined) return warning(evicts, 'CONFIG SET maxmemory-policy noeviction');
   if (most > 0 && used >= most) {
     return failed(detail, 'Redis refuses events and subscriptions: raise maxmemory.');

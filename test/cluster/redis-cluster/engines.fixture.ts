@@ -4,6 +4,7 @@ import { createRedisEngine } from '../../../src/engines/redis/create-engine.ts';
 import type { RedisEngine } from '../../../src/engines/redis/engine.ts';
 import type { Away } from '../../../src/engines/redis/link/redis-server.ts';
 import type { Log } from '../../../src/runtime/ports.ts';
+import { NO_CLIENT_TLS } from '../../../src/runtime/tls/certificate.ts';
 import { partsOfLoop } from '../../contracts/loop-parts.ts';
 import type { RedisLoop } from '../../contracts/redis-loops.ts';
 import { app, Node } from '../../contracts/redis-node.ts';
@@ -24,6 +25,7 @@ export async function openLoop(
   number: number,
   url: string,
   problems: unknown[],
+  ca?: string,
 ): Promise<ClusterNodeLoop> {
   const node = new Node(number, problems);
   const lines: string[] = [];
@@ -45,6 +47,7 @@ export async function openLoop(
     log,
     keyPrefix: 'fanfare:',
     urls: [url],
+    tls: () => ({ servers: { ca, certificate: undefined }, sentinels: NO_CLIENT_TLS }),
     onState(server, state) {
       if (state === undefined) away.delete(server);
       else away.set(server, state);

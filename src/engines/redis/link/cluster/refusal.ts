@@ -20,7 +20,7 @@ export function refusalKind({ code, message }: RedisError): RefusalKind | undefi
 
 /** Returns what a service lacks without which no server of this kind can be used, if an error or a probe says so. */
 export function lackOf(message: string): RedisUnsuitable | undefined {
-  if (!/unknown (?:redis )?command|^NOPERM/i.test(message)) return undefined;
+  if (!/unknown (?:redis )?command|^NOPERM|can't run this command/i.test(message)) return undefined;
   const text = /\b(?:ssubscribe|spublish)\b/i.test(message)
     ? 'has no sharded publish and subscribe (SSUBSCRIBE), which a cluster needs'
     : 'does not run scripts, which the engine needs';
