@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'bun:test';
+import { partitionOf } from '../../../src/engines/partition.ts';
 import { SLOTS } from '../../../src/engines/redis/link/cluster/slots.ts';
 import { RedisAway } from '../../../src/engines/redis/link/reply.ts';
 import { eventually } from '../../../testing/eventually.ts';
@@ -163,5 +164,38 @@ describe('an engine over a Redis Cluster', () => {
     expect(
       refused.filter(({ cause }) => !(cause instanceof RedisAway) || cause.mayHaveRun),
     ).toEqual([]);
+  });
+
+  it('serves all other channels while a killed master is replaced', async () => {
+    const victim = await cluster.masterOf(SLOTS[8]?.number ?? 0);
+    const slots = new Set(await cluster.slotsOf(victim));
+    const isHere = (text: string) => {
+      const slot = SLOTS[partitionOf(app, text) % SLOTS.length];
+      return slot !== undefined && slots.has(slot.number);
+    };
+    const others = CHANNELS.filter((text) => !isHere(text));
+    const here = CHANNELS.filter(isHere);
+    expect(others.length).toBeGreaterThan(0);
+    expect(here.length).toBeGreaterThan(0);
+    await victim.kill();
+    const promoted = cluster.promoted(SLOTS[8]?.number ?? 0, victim);
+    for (const text of others) await loops[0].node.publish(text, 'meanwhile');
+    await promoted;
+    await eventually(
+      () => loops.every(({ away }) => away.size === 0),
+      (isBack) => isBack,
+    );
+    for (const text of here) await loops[0].node.publish(text, 'afterwards');
+    await untilComplete();
+    for (const client of clients()) {
+      const wanted = isHere(client.text) ? 'afterwards' : 'meanwhile';
+      await eventually(
+        () => client.events,
+        (events) => events.includes(wanted),
+      );
+      expect(client.events.filter((event) => event === wanted)).toHaveLength(1);
+      expect([...client.members].toSorted()).toEqual(USERS);
+    }
+    expect(problems).toEqual([]);
   });
 });

@@ -11,8 +11,10 @@ import { openLink } from './link.fixture.ts';
 
 /** `fanfare doctor --redis`. */
 
-/** Those of a server without sentinels. */
-const redisCheckNames = allNames.filter((name) => name !== 'redis-sentinels');
+/** Those of a server without sentinels and slots. */
+const redisCheckNames = allNames.filter(
+  (name) => name !== 'redis-sentinels' && name !== 'redis-slots',
+);
 
 /** Examines the Redis servers of a configuration; returns the exit code and what is not ok. */
 async function examine(engine: object, password: string | null = 'the same for all') {

@@ -6,6 +6,7 @@ import { RELEASE } from '../../../src/engines/redis/scripts/claims.ts';
 import * as events from '../../../src/engines/redis/scripts/events.ts';
 import { FORGET_APP } from '../../../src/engines/redis/scripts/forget-app.ts';
 import * as histories from '../../../src/engines/redis/scripts/histories.ts';
+import { MOVED } from '../../../src/engines/redis/scripts/moved.ts';
 import * as queries from '../../../src/engines/redis/scripts/queries.ts';
 import * as quotas from '../../../src/engines/redis/scripts/quotas.ts';
 import * as recentEvents from '../../../src/engines/redis/scripts/recent-events.ts';
@@ -62,8 +63,8 @@ const fates = (['reply-lost', 'not-run'] as const).slice(0, runs(1, 2));
 const LOST = 2;
 
 it('every script is in the table', () => {
-  // Those of quotas are asked again each second, and a claim that was not released ends by itself.
-  const others = [...Object.values(quotas), RELEASE, ...NOT_REPEATED];
+  // Those of quotas are asked again each second, a claim that was not released ends by itself, and only a cluster moves.
+  const others = [...Object.values(quotas), RELEASE, MOVED, ...NOT_REPEATED];
   expect(new Set(scripts.map(([, one]) => one))).toEqual(
     new Set(ALL_SCRIPTS).difference(new Set(others)),
   );

@@ -3,7 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PROBE } from '../../../src/engines/redis/link/probe.ts';
-import { RedisAway, RedisRefused, RedisUrlInvalid } from '../../../src/engines/redis/link/reply.ts';
+import {
+  RedisAway,
+  RedisRefused,
+  RedisUnsuitable,
+  RedisUrlInvalid,
+} from '../../../src/engines/redis/link/reply.ts';
 import { RedisScript } from '../../../src/engines/redis/link/script.ts';
 import { NO_CLIENT_TLS } from '../../../src/runtime/tls/certificate.ts';
 import { untrusted } from '../../../testing/servers/certificates.ts';
@@ -66,13 +71,6 @@ describe('a Redis server', () => {
     ['the password is wrong', ['--requirepass', 'right'], 'redis://:wrong@', '', /WRONGPASS/],
     ['no password is given', ['--requirepass', 'right'], 'redis://', '', /NOAUTH/],
     ['there is no such database', [], 'redis://', '/99', /DB index is out of range/],
-    [
-      'it is a Redis Cluster',
-      ['--cluster-enabled', 'yes'],
-      'redis://',
-      '',
-      /Cluster is not supported/,
-    ],
     ['EVALSHA was renamed', ['--rename-command', 'EVALSHA', ''], 'redis://', '', /'EVALSHA'/],
     ['SCRIPT was renamed', ['--rename-command', 'SCRIPT', ''], 'redis://', '', /'SCRIPT'/],
     [
@@ -117,6 +115,13 @@ describe('a Redis server', () => {
     });
     await using link = await opening;
     expect(await link.server.commands.run(['PING'])).toBe('PONG');
+  });
+
+  it('that is a Redis Cluster is refused at once, because it will stay one', async () => {
+    await using redis = await startRedis(['--cluster-enabled', 'yes']);
+    const failure = await openLink({ url: redis.url }).catch((error) => error);
+    expect(failure).toBeInstanceOf(RedisUnsuitable);
+    expect(failure.message).toContain('redis+cluster://');
   });
 
   it('with an address of something else is refused at once', async () => {

@@ -81,7 +81,8 @@ const SENTINEL_POLL_MS = 3_000;
 const CLUSTER_POLL_MS = 10_000;
 
 /**
- * One Redis server, the primary that sentinels name, or the master of a slot of a cluster: a connection for commands and one for subscriptions.
+ * One Redis server, the primary that sentinels name, or the master of a slot of a cluster: a connection for commands and
+ * one for subscriptions.
  *
  * It is up while both connections are open, all channels are followed, and a message published on the first has
  * arrived on the second. Otherwise it is away, and reconnects until `close`.
