@@ -179,6 +179,8 @@ async function startNode(
     ...['--cluster-port', String(await freePort())],
     ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS)],
     ...['--cluster-require-full-coverage', 'no', '--cluster-replica-validity-factor', '0'],
+    // A replica that has received nothing yet is not named.
+    ...['--repl-ping-replica-period', '1'],
     ...(tls === undefined ? [] : ['--tls-cluster', 'yes']),
   ];
   const redis = owner.use(await startRedis([...own, ...options], tls));

@@ -85,15 +85,23 @@ export async function* examineRedis(options: ExamineRedisOptions): AsyncGenerato
     try {
       connector = new RedisConnector({ ...base, url, tls: () => tls, sentinelLogin });
     } catch (error) {
-      yield { name: 'redis', ...unreachable(error) };
+      const why = unreachable(error);
+      yield { name: 'redis', ...why, detail: `${serverName(url)}: ${why.detail}` };
       continue;
     }
-    const findings = connector.isCluster
-      ? examineCluster(options, connector)
-      : examineServer(options, { index, connector });
-    for await (const finding of findings) {
-      yield { ...finding, detail: `${serverName(url)}: ${finding.detail}` };
-    }
+    const name = serverName(url);
+    if (connector.isCluster) yield* examineCluster(options, { name, connector });
+    else yield* of(name, examineServer(options, { index, connector }));
+  }
+}
+
+/** Says of which server findings are. */
+async function* of(
+  server: string,
+  findings: AsyncIterable<RedisFinding>,
+): AsyncGenerator<RedisFinding> {
+  for await (const finding of findings) {
+    yield { ...finding, detail: `${server}: ${finding.detail}` };
   }
 }
 
@@ -122,7 +130,7 @@ async function* examineServer(
 /** Examines the cluster, and then each master that has slots. */
 async function* examineCluster(
   options: ExamineRedisOptions,
-  connector: RedisConnector,
+  { name, connector }: { readonly name: string; readonly connector: RedisConnector },
 ): AsyncGenerator<RedisFinding> {
   using connections = new DisposableStack();
   let map: SlotMap;
@@ -139,18 +147,16 @@ async function* examineCluster(
     if (any === undefined) throw new Error('no master has any of the slots');
     const { result, detail, ...rest } = await checkAnswer(any);
     const [version = '', answers = ''] = detail.split(' answers');
-    const of = `${version}, ${describeCluster(map)}, answers${answers}`;
-    yield { name: 'redis', result, detail: of, ...rest } as RedisFinding;
-    yield { name: 'redis-slots', ...(await checkSlots(map, any)) };
+    const more = `${name}: ${version}, ${describeCluster(map)}, answers${answers}`;
+    yield { name: 'redis', result, detail: more, ...rest } as RedisFinding;
+    const found = await checkSlots(map, any);
+    yield { name: 'redis-slots', ...found, detail: `${name}: ${found.detail}` };
   } catch (error) {
-    yield { name: 'redis', ...unreachable(error) };
+    const why = unreachable(error);
+    yield { name: 'redis', ...why, detail: `${name}: ${why.detail}` };
     return;
   }
-  for (const [at, site] of sites) {
-    for await (const finding of checkAll(site)) {
-      yield { ...finding, detail: `${at}: ${finding.detail}` };
-    }
-  }
+  for (const [at, site] of sites) yield* of(at, checkAll(site));
 }
 
 async function openSite({
