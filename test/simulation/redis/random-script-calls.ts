@@ -7,6 +7,7 @@ import {
   READ_HISTORY,
   RULES,
 } from '../../../src/engines/redis/scripts/histories.ts';
+import { MOVED } from '../../../src/engines/redis/scripts/moved.ts';
 import {
   CACHED,
   CHANNEL_COUNT,
@@ -50,8 +51,8 @@ type Args = readonly (string | number)[];
 /** Makes a random call of one of the scripts of the engine. */
 export function randomScriptCall(random: Random): RandomScriptCall {
   const [script, argsOf] = random.pick(CALLS);
-  // The key of a claim is all that `RELEASE` knows.
-  const keys = script === RELEASE ? ['c0'] : [PARTITION];
+  // What claims begin with is all that `RELEASE` knows.
+  const keys = script === RELEASE ? ['c'] : [PARTITION];
   return { script, keys, args: argsOf(random).map(String) };
 }
 
@@ -160,7 +161,8 @@ const CALLS: readonly (readonly [RedisScript, (random: Random) => Args])[] = [
   [TICK, (r) => [...held(r), r.pick([2, 100]), '', node(r)]],
   [TICK, (r) => [...held(r), r.pick([0, 2, 100]), r.pick(['', '1'])]],
   [EXIT, (r) => [node(r)]],
-  [RELEASE, (r) => [r.pick(['a', 'b'])]],
+  [RELEASE, (r) => [r.pick(['a', 'b']), '0']],
+  [MOVED, (r) => [r.pick(['run', 'other run']), 'run']],
 ];
 
 function state(r: Random): Args {
