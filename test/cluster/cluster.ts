@@ -25,12 +25,14 @@ export interface Cluster extends AsyncDisposable {
 export interface ClusterOptions extends FanfareOptions {
   /** How many Redis servers share the state; 1 by default. */
   readonly redisCount?: number;
+  /** The address of a Redis Cluster, in place of these. */
+  readonly redisCluster?: string;
 }
 
 /** Starts servers with a Redis and a database of their own. */
 export async function startCluster(
   count: number,
-  { redisCount = 1, ...options }: ClusterOptions = {},
+  { redisCount = 1, redisCluster, ...options }: ClusterOptions = {},
 ): Promise<Cluster> {
   await using parts = new AsyncDisposableStack();
   const redis = parts.use(await startRedis());
@@ -45,7 +47,9 @@ export async function startCluster(
       engine: {
         type: 'redis',
         // All servers must have the same list.
-        ...(redisCount === 1 ? { url: proxy.url } : { urls: redisServers.map(({ url }) => url) }),
+        ...(redisCount === 1
+          ? { url: redisCluster ?? proxy.url }
+          : { urls: redisServers.map(({ url }) => url) }),
       },
       store: { url: store.url },
       webhooks: { allowPrivateAddresses: true },
