@@ -27,7 +27,7 @@ export class RedisScript {
   }
 }
 
-const TIME = "redis.call('TIME')";
+const TIME = /\b(?:redis\.)?call\('TIME'\)/g;
 
 /** Calls come from several servers, so the time of one may be before that of the last one. It never goes back. */
 const GIVEN_TIME = `
