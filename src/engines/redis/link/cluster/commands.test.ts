@@ -133,6 +133,20 @@ describe('commands to a slot', () => {
     expect(heard.at(-1)).toBe('b: it is being moved, may have run: false');
   });
 
+  it('over a connection that must be replaced are answered first, and later ones wait', async () => {
+    run('a');
+    commands.retire('the primary has changed');
+    run('b');
+    expect(heard).toEqual([]);
+    connection.answer('1');
+    await turn();
+    expect(heard).toEqual(['the primary has changed', 'a: 1']);
+    expect(namesSent()).toEqual(['a']);
+    commands.detach('replaced');
+    attach();
+    expect(namesSent()).toEqual(['b']);
+  });
+
   it('with a script that is not known are sent again with its source', async () => {
     const call = commands.script(SCRIPT, { keys: ['k'], args: ['v'] });
     const { sharded } = SCRIPT;
