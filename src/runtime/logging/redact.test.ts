@@ -15,6 +15,8 @@ describe('a redacted URL', () => {
     ['no url: hunter2', '***'],
     ['user:hunter2@x.test', '***'],
     ['redis://user%3Ahunter2%40x.test/0', '***'],
+    ['redis+cluster://user:hunter2@a:1,b:2', '***'],
+    ['rediss+cluster://user:hunter2@a', 'rediss+cluster://***@a'],
     ['redis://x.test/0?password=hunter2', 'redis://x.test/0?password=***'],
     ['file:///a/b?key=hunter2', 'file:///a/b?key=***'],
     ['mailto:ops?subject=x', 'mailto:ops?subject=***'],
