@@ -59,6 +59,11 @@ describe('the check of a server', () => {
     });
   });
 
+  it('accepts a service that does not say whether it is a cluster, and nothing of its process', () => {
+    const { process } = checkServer(info({ redis_version: '7.1.0' }), { isCluster: true });
+    expect(process).toMatchObject({ id: '', dataId: '' });
+  });
+
   it.each([
     ['a replica', { role: 'slave' }],
     ['a server that loads its data', { loading: '1' }],

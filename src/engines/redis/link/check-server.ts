@@ -46,7 +46,8 @@ export function checkServer(info: string, { isCluster = false } = {}): UsableSer
       'this Redis is a cluster: begin the URL with redis+cluster:// (TLS: rediss+cluster://)',
     );
   }
-  if (mode !== 'cluster' && isCluster) throw notACluster();
+  // A service that does not say it has shown its slots.
+  if (mode !== undefined && mode !== 'cluster' && isCluster) throw notACluster();
   if (fields.get('role') === 'slave') throw new RedisAway('the server is a replica', false);
   if (fields.get('loading') === '1') throw new RedisAway('Redis is loading its data', false);
   const process = {
