@@ -52,9 +52,9 @@ it('nobody misses an event or is told of a change while slots move', async () =>
   for (const slot of moved) await redis.moveSlot(slot, from);
   await eventually(isReady, (ready) => ready);
   await end();
-  expect(scene.accepted.length).toBeGreaterThan(0);
+  expect(scene.history.accepted).toBeGreaterThan(0);
   await scene.settles();
-  await scene.allReceived();
+  await scene.keeps();
   await scene.reports([]);
   expect(scene.people.map(({ view }) => view.changes.length)).toEqual(changes);
   const { text: metrics } = await admin(cluster.servers[0] ?? fail(), 'GET', '//metrics');
