@@ -2,17 +2,27 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { SeedResult } from './worlds/world.ts';
 
-/** Seeds that one process plays. */
-export interface SeedsOrder {
+/** How seeds of a world are played. */
+interface Playing {
   readonly world: string;
-  readonly first: number;
-  readonly count: number;
   /** Faults to plant: the seeds are played for each, until it is found. */
   readonly sabotages?: readonly string[] | undefined;
   /** Whether each step is printed. */
   readonly isTraced?: boolean;
   /** A file for the history. Only for a single seed. */
   readonly history?: string | undefined;
+}
+
+export interface SeedsOrder extends Playing {
+  readonly first: number;
+  readonly count: number;
+  /** Seeds that are played behind those, in another process than the first one. */
+  readonly more?: readonly number[];
+}
+
+/** Seeds that one process plays. */
+export interface ProcessOrder extends Playing {
+  readonly seeds: readonly number[];
 }
 
 /** What a seed has led to. */
@@ -27,6 +37,8 @@ export interface SeedLine extends SeedResult {
 
 /** Seeds of one process, at most: its memory does not grow, and no process waits long for the last one. */
 const CHUNK = 25;
+/** The same, of seeds with planted faults. */
+const SABOTAGED_CHUNK = 50;
 
 /**
  * Plays seeds in processes of their own, as many at a time as there are cores, and hands over the result of each. Ends early
@@ -37,27 +49,31 @@ export async function playSeeds(
   onSeed: (line: SeedLine) => void,
   isOver: () => boolean = () => false,
 ): Promise<void> {
-  const end = order.first + order.count;
-  let next = order.first;
+  const { first, count, more = [], ...playing } = order;
+  const total = count + more.length;
   const cores = availableParallelism();
+  const processes = more.length > 0 ? Math.max(2, cores) : cores;
   // What is planted is mostly found in the first seeds.
-  const parts = order.sabotages === undefined ? cores : 1;
-  const chunk = Math.min(CHUNK, Math.ceil(order.count / parts));
-  const processes = Math.min(cores, Math.ceil(order.count / chunk));
-  await Promise.all(
-    Array.from({ length: processes }, async () => {
-      while (next < end && !isOver()) {
-        const first = next;
-        const count = Math.min(chunk, end - first);
-        next += count;
-        await playChunk({ ...order, first, count }, onSeed, isOver);
-      }
-    }),
-  );
+  const chunk =
+    order.sabotages === undefined
+      ? Math.min(CHUNK, Math.ceil(total / processes))
+      : Math.min(SABOTAGED_CHUNK, total);
+  let next = 0;
+  const play = async () => {
+    while (next < total && !isOver()) {
+      const from = next;
+      next = Math.min(total, from + chunk);
+      const seeds = Array.from({ length: next - from }, (_, at) =>
+        from + at < count ? first + from + at : (more[from + at - count] ?? first),
+      );
+      await playChunk({ ...playing, seeds }, onSeed, isOver);
+    }
+  };
+  await Promise.all(Array.from({ length: cores }, play));
 }
 
 async function playChunk(
-  order: SeedsOrder,
+  order: ProcessOrder,
   onSeed: (line: SeedLine) => void,
   isOver: () => boolean,
 ): Promise<void> {
@@ -68,7 +84,7 @@ async function playChunk(
     stdio: ['ignore', 'pipe', order.isTraced === true ? 'inherit' : 'pipe'],
   });
   const problems = child.stderr === undefined ? '' : new Response(child.stderr).text();
-  let seed = order.first;
+  let played = 0;
   let unfinished = '';
   const decoder = new TextDecoder();
   for await (const bytes of child.stdout) {
@@ -76,12 +92,12 @@ async function playChunk(
     unfinished = lines.pop() ?? '';
     for (const line of lines) {
       onSeed(JSON.parse(line) as SeedLine);
-      seed++;
+      played++;
     }
     if (isOver()) child.kill();
   }
   if ((await child.exited) === 0 || isOver()) return;
   const text = `The process ended with ${child.exitCode ?? child.signalCode}: ${await problems}`;
   const none = { virtualMs: 0, deliveries: 0, faults: 0, hash: '' };
-  onSeed({ seed, ...none, broken: [{ rule: 'crash', text }] });
+  onSeed({ seed: order.seeds[played] ?? 0, ...none, broken: [{ rule: 'crash', text }] });
 }

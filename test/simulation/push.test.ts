@@ -1,7 +1,7 @@
 import { worldTests } from './world-tests.ts';
 
 worldTests('push', {
-  usual: 12,
   long: 25_000,
+  deliveries: 0,
   sabotages: { neither: 'live', 'double-push': 'pushes', 'lose-push': 'pushes' },
 });

@@ -1,24 +1,25 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
-import type { SeedLine, SeedsOrder } from './play-seeds.ts';
+import type { ProcessOrder, SeedLine } from './play-seeds.ts';
 import type { SeedResult, World } from './worlds/world.ts';
 import { worlds } from './worlds/worlds.ts';
 
 /** A process in which a world plays seeds, one after the other. It prints a line of JSON for each. */
 
-const order = JSON.parse(process.argv[2] ?? '') as SeedsOrder;
+const order = JSON.parse(process.argv[2] ?? '') as ProcessOrder;
 const world = await worlds[order.world]?.();
 if (world === undefined) throw new Error(`There is no world ${order.world}`);
 const file = order.history === undefined ? undefined : openSync(order.history, 'w', 0o600);
-const end = order.first + order.count;
+const { seeds } = order;
 
 if (order.sabotages === undefined) {
-  for (let seed = order.first; seed < end; seed++) await play(world, seed);
+  for (const seed of seeds) await play(world, seed);
 }
 for (const sabotage of order.sabotages ?? []) {
   const expected = world.sabotages[sabotage];
   // A world that does not have it plays nothing. One find is enough.
   let isFound = expected === undefined;
-  for (let seed = order.first; seed < end && !isFound; seed++) {
+  for (const seed of seeds) {
+    if (isFound) break;
     const { broken } = await play(world, seed, sabotage);
     isFound = broken.some(({ rule }) => rule === expected);
   }
