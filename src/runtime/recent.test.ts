@@ -39,4 +39,6 @@ it('keeps the members that were added last', () => {
   const recent = new RecentSet<number>(2);
   for (const member of [1, 2, 1, 3]) recent.add(member);
   expect([1, 2, 3].map((member) => recent.has(member))).toEqual([true, false, true]);
+  expect(recent.takeAll()).toEqual([1, 3]);
+  expect(recent.size).toBe(0);
 });

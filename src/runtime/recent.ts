@@ -51,4 +51,11 @@ export class RecentSet<Member> {
   clear(): void {
     this.members.clear();
   }
+
+  /** Removes all members, and returns them, the oldest first. */
+  takeAll(): readonly Member[] {
+    const all = [...this.members.keys()];
+    this.members.clear();
+    return all;
+  }
 }

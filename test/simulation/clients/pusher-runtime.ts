@@ -53,6 +53,11 @@ class NotingXhr extends SimulatedXhr {
     const network = networks.get(kernelInUse().context);
     if (network !== undefined && /\/xhr(?:_streaming)?\?/.test(target)) network.carrier = request;
   }
+
+  /** `pusher-js` does not notice that a message got no answer, and no server can: the page connects again. */
+  protected override failed(path: string): void {
+    if (path.endsWith('/xhr_send')) networks.get(kernelInUse().context)?.carrier?.cut();
+  }
 }
 
 /** Notes what the client of this context does. */

@@ -42,7 +42,10 @@ export class SimulatedXhr {
       },
       {
         progress: (status, text) => tell(LOADING, status, text),
-        ended: (status, text) => tell(DONE, status, text),
+        ended: (status, text) => {
+          tell(DONE, status, text);
+          if (status === 0) this.failed(pathname);
+        },
       },
     );
     this.request = request;
@@ -51,6 +54,11 @@ export class SimulatedXhr {
 
   /** A request has begun. */
   protected requested(_request: ClientRequest, _target: string): void {
+    // For those who want to know.
+  }
+
+  /** A request got no answer. */
+  protected failed(_path: string): void {
     // For those who want to know.
   }
 

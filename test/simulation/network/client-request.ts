@@ -17,6 +17,7 @@ export class ClientRequest implements ClientSide {
   private status = 0;
   private text = '';
   private isOver = false;
+  private isCut = false;
 
   constructor(host: string, request: ArrivingRequest, events: RequestEvents) {
     this.events = events;
@@ -29,6 +30,7 @@ export class ClientRequest implements ClientSide {
         this.link = link;
         link.client.onEnded = () => this.end(0);
         link.client.onLost = () => this.end(0);
+        if (this.isCut) return link.cut();
         link.up.send(length + 200, () => server.requested({ ...request, headers }, this));
       },
       () => this.end(0),
@@ -43,6 +45,7 @@ export class ClientRequest implements ClientSide {
 
   /** The connection breaks. */
   cut(): void {
+    this.isCut = true;
     this.link?.cut();
   }
 

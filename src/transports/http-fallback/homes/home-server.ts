@@ -61,8 +61,13 @@ export class SessionHomeServer {
 
   /** Messages of the other loop may be missing, so its requests in progress are abandoned. */
   lost(): void {
-    for (const { ended } of this.receiving.values()) ended('lost');
+    const abandoned = [...this.receiving];
     this.receiving.clear();
+    for (const [request, { ended }] of abandoned) {
+      ended('lost');
+      // The other loop may have missed nothing, and would wait for lines.
+      this.answer({ answer: 'break', request });
+    }
   }
 
   asked(question: SessionQuestion): void {

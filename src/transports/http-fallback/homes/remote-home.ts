@@ -1,4 +1,5 @@
 import type { Timers } from '../../../runtime/ports.ts';
+import { Recent } from '../../../runtime/recent.ts';
 import { KEEP_ALIVE } from '../lines.ts';
 import type { Outlet } from '../receiver.ts';
 import { ResponseEnd, type ResponseEnded } from '../response-end.ts';
@@ -19,6 +20,11 @@ const ASK_MS = 5000;
 
 /** A home that has written nothing for this long is dead: it writes a line after 25 s at the latest. Milliseconds. */
 const GONE_MS = 40_000;
+
+/** How long it may take to find out that messages of a client were not sent. Milliseconds. */
+const SENT_MS = 10_000;
+/** The limit of sessions whose messages were sent in that time. */
+const SENT_MAX = 8192;
 
 /** The number of the last request. None is used twice: a late answer to one must not reach the client of another. */
 let lastRequest = 0;
@@ -50,6 +56,8 @@ export interface RemoteHomeOptions {
   readonly timers: Timers;
   /** Answers a request instead of a home that does not; `undefined`: it always answers, since it is of this process. */
   readonly instead?: SessionHome;
+  /** Called with a session that may have lost a message of its client, and does not know. */
+  readonly onMessageLost?: (session: string) => void;
 }
 
 interface AskedApp {
@@ -62,6 +70,8 @@ export class RemoteHome implements SessionHome {
   private readonly options: RemoteHomeOptions;
   private readonly receiving = new Map<number, Remote>();
   private readonly asked = new Map<number, AskedApp>();
+  /** By session, when messages of its client were last sent. */
+  private readonly sent = new Recent<string, number>(SENT_MAX);
   private askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: RemoteHomeOptions) {
@@ -70,7 +80,7 @@ export class RemoteHome implements SessionHome {
 
   /** Whether nothing is under way. */
   get isIdle(): boolean {
-    return this.receiving.size === 0 && this.asked.size === 0;
+    return this.receiving.size === 0 && this.asked.size === 0 && this.sent.size === 0;
   }
 
   /** The streams that it writes. */
@@ -120,12 +130,13 @@ export class RemoteHome implements SessionHome {
   }
 
   appOf(session: string): Promise<string | undefined> {
-    const { ask } = this.options;
+    const { ask, onMessageLost } = this.options;
     const request = ++lastRequest;
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
     const giveUp = () => {
-      // The client does not look at the status, and its message is lost.
+      // The client does not look at the status, and its message is lost. So may be this one.
       this.lost(session, 'not-received');
+      onMessageLost?.(session);
       this.answerApp(request, undefined);
     };
     const cancelWait = this.whenSilent(giveUp);
@@ -141,7 +152,9 @@ export class RemoteHome implements SessionHome {
   }
 
   send(send: SessionSendRequest): void {
-    this.options.ask({ ask: 'send', send });
+    const { ask, timers, onMessageLost } = this.options;
+    if (onMessageLost !== undefined) this.sent.set(send.session, timers.now());
+    ask({ ask: 'send', send });
   }
 
   lost(session: string, why: Loss): void {
@@ -172,6 +185,9 @@ export class RemoteHome implements SessionHome {
       else beginAnew();
     }
     for (const { giveUp } of [...this.asked.values()]) giveUp();
+    this.forgetSent();
+    for (const session of this.sent.keys()) this.options.onMessageLost?.(session);
+    this.sent.clear();
   }
 
   /**
@@ -180,6 +196,7 @@ export class RemoteHome implements SessionHome {
    */
   check(): void {
     const nowMs = this.options.timers.now();
+    this.forgetSent();
     for (const [request, remote] of this.receiving) {
       // One that is complete only waits for its client.
       if (!remote.isComplete && nowMs - remote.writtenAtMs > GONE_MS) {
@@ -191,6 +208,14 @@ export class RemoteHome implements SessionHome {
       this.askedAtMs = nowMs;
       remote.reportedBytes = bytes;
       this.options.ask({ ask: 'waiting', request, bytes });
+    }
+  }
+
+  private forgetSent(): void {
+    const sinceMs = this.options.timers.now() - SENT_MS;
+    for (const [session, sentAtMs] of this.sent) {
+      if (sentAtMs > sinceMs) break;
+      this.sent.delete(session);
     }
   }
 

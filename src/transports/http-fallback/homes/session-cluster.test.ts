@@ -282,9 +282,54 @@ describe('a session', () => {
     expect(outlet.written).toEqual(['(broken)']);
     expect(a.sessions.log).toEqual(['ended']);
 
-    await b.receive('s');
+    const other = await b.receive('s');
     a.listener()?.onLoss(undefined);
     expect(a.sessions.log).toEqual(['ended', 'ended: lost']);
+    // Its loop has missed nothing, and would wait for lines.
+    expect(other.written).toEqual(['(broken)']);
+  });
+
+  it('ends if messages of its client may be missing that came to another loop', async () => {
+    const { a, b } = pair();
+    await a.receive('s');
+    const home = await b.cluster.knowing('s', ADDRESS);
+    await home?.appOf('s');
+    a.listener()?.onLoss('c');
+    expect(a.sessions.log).toEqual([]);
+    a.listener()?.onLoss('b');
+    a.listener()?.onLoss(undefined);
+    expect(a.sessions.log).toEqual(['not-received: s']);
+  });
+
+  it('ends once its loop can be asked, if a message of its client could not be handed over', async () => {
+    const { a, b, state, pass } = pair();
+    await a.receive('s');
+    state.isAway = true;
+    expect(await b.cluster.knowing('s', ADDRESS)).toBeUndefined();
+    await pass(3);
+    expect(a.sessions.log).toEqual([]);
+    state.isAway = false;
+    await pass(2);
+    expect(a.sessions.log).toEqual(['not-received: s']);
+    await pass(3);
+    expect(a.sessions.log).toHaveLength(1);
+  });
+
+  it('ends if a message of its client was not sent to its loop', async () => {
+    const { a, b, pass } = pair();
+    await a.receive('s');
+    const home = await b.cluster.knowing('s', ADDRESS);
+    home?.send({ session: 's', number: 2, frames: ['x'] });
+    await pass(1);
+    b.listener()?.onLoss('a');
+    await pass(2);
+    expect(a.sessions.log).toEqual(['x', 'not-received: s']);
+    // Long after it was sent, nothing of it can be missing.
+    home?.send({ session: 's', number: 3, frames: ['y'] });
+    await pass(11);
+    b.listener()?.onLoss('a');
+    await pass(2);
+    expect(a.sessions.log).toEqual(['x', 'not-received: s', 'y']);
   });
 
   it('is broken on other loops once these know that its own has died', async () => {
@@ -368,6 +413,26 @@ describe('a session', () => {
     await b.receive('s');
     expect(b.sessions.known.has('s')).toBe(true);
     expect(await b.cluster.knowing('t', ADDRESS)).toBeUndefined();
+  });
+
+  it('is claimed as soon as that is possible, and learns of messages that had come before', async () => {
+    const { a, b, claims, state, pass } = pair();
+    state.isAway = true;
+    await a.receive('s');
+    await b.cluster.knowing('t', ADDRESS);
+    await pass(3);
+    state.isAway = false;
+    // Nobody has claimed it yet.
+    expect(await b.cluster.knowing('s', ADDRESS)).toBeUndefined();
+    await pass(1);
+    expect(claims.get('s')).toBe('a');
+    await pass(2);
+    expect(a.sessions.log).toEqual(['not-received: s']);
+    // Of sessions that are over, nobody is asked for ever.
+    await pass(6);
+    state.questions = 0;
+    await pass(7);
+    expect(state.questions).toBe(0);
   });
 
   it('is claimed again every 20 s', async () => {

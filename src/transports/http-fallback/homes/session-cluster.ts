@@ -1,4 +1,5 @@
 import type { Timers } from '../../../runtime/ports.ts';
+import { Recent, RecentSet } from '../../../runtime/recent.ts';
 import type { PackedAddress } from '../../clients/addresses/packed-address.ts';
 import { type ConnectionProblem, closeCodes } from '../../clients/closing/close-codes.ts';
 import { closeLine } from '../lines.ts';
@@ -20,6 +21,14 @@ const RENEW_MS = 20_000;
 
 /** How long a request that has arrived at another server may need to become known here. Milliseconds. */
 const ARRIVAL_MS = 250;
+
+/** The limit of sessions that must learn of a lost message, and of those that might have to. */
+const LOSSES_MAX = 8192;
+
+/** How many times nobody has a session before it counts as over: its loop claims it within a second once Redis answers. */
+const SEARCHES = 5;
+/** How long sessions may have no claim after Redis did not answer. Milliseconds. */
+const UNCLAIMED_MS = 5_000;
 
 /** Carries messages between the loops of all servers, and knows which of them has a session. */
 export interface SessionBus {
@@ -69,23 +78,21 @@ interface Peer {
 export class SessionCluster implements SessionHomes {
   private readonly options: SessionClusterOptions;
   private readonly peers = new Map<string, Peer>();
-  /** The sessions of this loop, for other loops, which have found its claims. */
-  private readonly claimed: LocalHome;
+  /** By session of this loop, the other loop that last asked for it to hand over a message of its client. */
+  private readonly senders = new Recent<string, string>(LOSSES_MAX);
+  /**
+   * Sessions that may have lost a message of their client, and do not know: `pusher-js` does not look at the answer. With the
+   * number of searches that are left.
+   */
+  private readonly losses = new Recent<string, number>(LOSSES_MAX);
+  /** Sessions of this loop that it could not claim. */
+  private readonly unclaimed = new RecentSet<string>(LOSSES_MAX);
+  /** When Redis last did not answer. Monotonic milliseconds. */
+  private failedAtMs = Number.NEGATIVE_INFINITY;
   private renewedAtMs: number;
 
   constructor(options: SessionClusterOptions) {
     this.options = options;
-    const { bus, sessions } = options;
-    this.claimed = {
-      receive(request, outlet) {
-        // It may have been released since the other loop found it.
-        if (!sessions.has(request.session)) bus.take(request.session);
-        return sessions.receive(request, outlet);
-      },
-      appOf: (session) => sessions.appOf(session),
-      send: (request) => sessions.send(request),
-      lost: (session, why) => sessions.lost(session, why),
-    };
     this.renewedAtMs = options.timers.now();
     options.bus.listen({
       onMessage: (from, text) => this.receive(from, readSessionMessage(text)),
@@ -116,7 +123,10 @@ export class SessionCluster implements SessionHomes {
       (owner) => (owner === bus.self ? sessions : this.peer(owner).home),
       // While the claims cannot be read, this loop creates the session. If another loop had it, the client
       // reconnects.
-      () => sessions,
+      () => {
+        this.unclaimed.add(session);
+        return sessions;
+      },
     );
   }
 
@@ -124,12 +134,23 @@ export class SessionCluster implements SessionHomes {
     session: string,
     address: PackedAddress,
   ): SessionHome | undefined | Promise<SessionHome | undefined> {
-    const { bus, sessions, wouldRefuse } = this.options;
+    const { bus, sessions, wouldRefuse, timers } = this.options;
     if (sessions.has(session)) return sessions;
     if (wouldRefuse(address)) return undefined;
+    const lost = () => {
+      this.losses.set(session, SEARCHES);
+      return undefined;
+    };
     return bus.find(session).then(
-      (owner) => (owner === undefined || owner === bus.self ? undefined : this.peer(owner).home),
-      () => undefined,
+      (owner) => {
+        if (owner === bus.self) return undefined;
+        if (owner !== undefined) return this.peer(owner).home;
+        return timers.now() - this.failedAtMs < UNCLAIMED_MS ? lost() : undefined;
+      },
+      () => {
+        this.failedAtMs = timers.now();
+        return lost();
+      },
     );
   }
 
@@ -145,6 +166,10 @@ export class SessionCluster implements SessionHomes {
       home.check();
       if (home.isIdle && server.isIdle) this.peers.delete(loop);
     }
+    const losses = [...this.losses];
+    this.losses.clear();
+    for (const [session, searches] of losses) this.reportLoss(session, searches);
+    for (const session of this.unclaimed.takeAll()) this.claim(session);
     if (timers.now() - this.renewedAtMs < RENEW_MS) return;
     this.renewedAtMs = timers.now();
     void bus.renew(sessions.names());
@@ -162,6 +187,57 @@ export class SessionCluster implements SessionHomes {
       home.missed();
       server.lost();
     }
+    for (const [session, loop] of [...this.senders]) {
+      if (from !== undefined && loop !== from) continue;
+      this.senders.delete(session);
+      this.options.sessions.lost(session, 'not-received');
+    }
+  }
+
+  /** Ends a session that has lost a message of its client. Until its loop answers, this is tried again. */
+  private reportLoss(session: string, searches: number): void {
+    const { bus, sessions, timers } = this.options;
+    bus.find(session).then(
+      async (owner) => {
+        if (owner === undefined) {
+          if (searches > 1) this.losses.set(session, searches - 1);
+          return;
+        }
+        if (owner === bus.self) return sessions.lost(session, 'not-received');
+        const { home } = this.peer(owner);
+        if ((await home.appOf(session)) !== undefined) home.lost(session, 'not-received');
+      },
+      () => {
+        this.failedAtMs = timers.now();
+        this.losses.set(session, searches);
+      },
+    );
+  }
+
+  /** Claims a session that was opened while Redis did not answer, unless another loop has claimed it since. */
+  private claim(session: string): void {
+    const { bus, sessions } = this.options;
+    if (!sessions.has(session)) return;
+    bus.claim(session).catch(() => this.unclaimed.add(session));
+  }
+
+  /** The sessions of this loop, for another one that has found its claims. */
+  private claimedFor(loop: string): LocalHome {
+    const { bus, sessions } = this.options;
+    return {
+      receive(request, outlet) {
+        // It may have been released since the other loop found it.
+        if (!sessions.has(request.session)) bus.take(request.session);
+        return sessions.receive(request, outlet);
+      },
+      appOf: (session) => {
+        const app = sessions.appOf(session);
+        if (app !== undefined) this.senders.set(session, loop);
+        return app;
+      },
+      send: (request) => sessions.send(request),
+      lost: (session, why) => sessions.lost(session, why),
+    };
   }
 
   private peer(loop: string): Peer {
@@ -174,6 +250,7 @@ export class SessionCluster implements SessionHomes {
         ask: (question) => send({ type: 'session', ...question }),
         sendBufferBytes,
         timers,
+        onMessageLost: (session) => this.losses.set(session, SEARCHES),
         instead: {
           appOf: () => undefined,
           send: () => undefined,
@@ -184,7 +261,9 @@ export class SessionCluster implements SessionHomes {
           },
         },
       }),
-      server: new SessionHomeServer(this.claimed, (answer) => send({ type: 'session', ...answer })),
+      server: new SessionHomeServer(this.claimedFor(loop), (answer) =>
+        send({ type: 'session', ...answer }),
+      ),
     };
     this.peers.set(loop, peer);
     return peer;
