@@ -5,15 +5,17 @@ import type { PipelineNotices } from './ports.ts';
 /** After this many tries the pauses grow: this is not a brief failure. */
 const QUICK_TRIES = 60;
 
+type StoreNotices = Pick<PipelineNotices, 'storeFailed'>;
+
 /** Calls the store, reports when it fails, and repeats calls until it works. */
 export class StoreAccess {
   private readonly timers: Timers;
-  private readonly notices: PipelineNotices;
+  private readonly notices: StoreNotices;
   private readonly waiting = new Set<() => void>();
   private readonly reported = new WeakSet<object>();
   private hasGivenUp = false;
 
-  constructor(timers: Timers, notices: PipelineNotices) {
+  constructor(timers: Timers, notices: StoreNotices) {
     this.timers = timers;
     this.notices = notices;
   }

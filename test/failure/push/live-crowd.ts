@@ -48,6 +48,10 @@ export class LiveCrowd implements AsyncDisposable {
   readonly accepted = new Map<string, { readonly id: string; readonly users: readonly string[] }>();
   /** Called with everything that happens. */
   happened: () => void = () => undefined;
+  /** Lets a user who has got a publish in the app answer. */
+  mayAnswer: (answer: () => void) => void = (answer) => answer();
+  /** How long publishes wait for the answers. */
+  waitSeconds = 1;
   private history = new TestHistory();
   private readonly notified = new Set<string>();
   private readonly deviceOf = new Map<string, SiteDevice>();
@@ -108,7 +112,9 @@ export class LiveCrowd implements AsyncDisposable {
         const { event, data } = JSON.parse(text);
         const message = readServerMessage(text);
         if (message !== undefined) noted?.hears(message, event === EVENT ? data : undefined);
-        if (event === WS_PING && noted !== undefined) client.writeBytes(clientFrame(10, data));
+        if (event === WS_PING && noted !== undefined) {
+          this.mayAnswer(() => client.writeBytes(clientFrame(10, data)));
+        }
         this.happened();
       });
     }
@@ -126,7 +132,8 @@ export class LiveCrowd implements AsyncDisposable {
     const publishOne = async (part: number) => {
       const users = this.users.filter((_, n) => n % parts === part);
       const marker = `note-${this.markers++}`;
-      const live = { event: EVENT, data: marker, waitSeconds: 1 };
+      const { waitSeconds } = this;
+      const live = { event: EVENT, data: marker, waitSeconds };
       const body = { users, live, apns: { aps: { alert: marker } } };
       const { history } = this;
       const devices = users.map((user) => [this.deviceOf.get(user)?.address ?? '', user]);

@@ -10,6 +10,7 @@ import { withExactData } from '../../../push/requests/exact-data.ts';
 import { type LiveRules, readLive } from '../../../push/requests/live.ts';
 import { readTarget } from '../../../push/requests/publish-request.ts';
 import { parseJsonObject } from '../../../runtime/json-object.ts';
+import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { LivePublishes } from '../../../transports/push-api/endpoints/context.ts';
 import { liveRulesOf } from '../../../transports/push-api/live-rules.ts';
 import type { RealtimeClient } from '../../link/realtime-client.ts';
@@ -44,6 +45,7 @@ export class LivePushes implements LivePublishes {
     this.stage = new LiveStage({
       store,
       now: Date.now,
+      timers: monotonicTimers,
       settled: wake,
       failed: storeFailed,
       counted: (result, users) => countUsers(options.meter, result, users),
@@ -60,6 +62,11 @@ export class LivePushes implements LivePublishes {
 
   appOf({ appId }: PushInstance): App | undefined {
     return appId === undefined ? undefined : this.options.apps.byId(appId);
+  }
+
+  /** Gives up results that could not be stored. */
+  [Symbol.dispose](): void {
+    this.stage.stop();
   }
 
   ask(publish: Parameters<LiveStage['add']>[0]): void {

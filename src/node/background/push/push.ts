@@ -85,15 +85,17 @@ export async function openPush(base: BackgroundBase, uses: PushUses): Promise<Pu
   await using parts = new AsyncDisposableStack();
   const faults = storeFaults(health, log);
   const { storeFailed } = faults;
-  const live: LivePushes = new LivePushes({
-    realtime,
-    apps: apps.directory,
-    instance: (number) => instances.directory.byNumber(number),
-    store: new StoredLive(database),
-    meter,
-    wake: () => delivery.wake(),
-    storeFailed,
-  });
+  const live: LivePushes = parts.use(
+    new LivePushes({
+      realtime,
+      apps: apps.directory,
+      instance: (number) => instances.directory.byNumber(number),
+      store: new StoredLive(database),
+      meter,
+      wake: () => delivery.wake(),
+      storeFailed,
+    }),
+  );
   const pendingBodies = new PendingBodies();
   const shared: Shared = {
     publishes: new StoredPublishes(database, pendingBodies),

@@ -3,6 +3,7 @@ import { Pipeline } from '../../../../src/push/delivering/pipeline.ts';
 import type { DeliveredInstance } from '../../../../src/push/delivering/ports.ts';
 import { LiveStage } from '../../../../src/push/live/live-stage.ts';
 import type { NewPublish } from '../../../../src/push/model/publish.ts';
+import type { Timers } from '../../../../src/runtime/ports.ts';
 import { MemoryBacklog } from '../../../../testing/memory-stores/backlog.ts';
 import { MemoryDeliveries } from '../../../../testing/memory-stores/deliveries.ts';
 import { MemoryAudience, type MemoryDevices } from '../../../../testing/memory-stores/devices.ts';
@@ -238,6 +239,10 @@ export class SimulatedServers {
     for (const instance of instances) {
       state.gateways.set(instance, this.instanceOf(instance, state));
     }
+    const timers: Timers = {
+      now: () => time.now(),
+      after: (ms, run) => time.after(ms, () => isAlive() && run()),
+    };
     const stage = new LiveStage({
       ask: async (publish) => {
         const result = await app.ask(publish);
@@ -246,6 +251,7 @@ export class SimulatedServers {
       },
       store: troubled(new MemoryLive(store), around),
       now: () => time.now(),
+      timers,
       settled: () => pipeline.wake(),
       counted: () => undefined,
       failed: () => undefined,
@@ -258,10 +264,7 @@ export class SimulatedServers {
       backlog: new MemoryBacklog(store, devices),
       audience: troubled(new MemoryAudience(devices), around),
       instances: { byNumber: (instance) => state.gateways.get(instance) },
-      timers: {
-        now: () => time.now(),
-        after: (ms, run) => time.after(ms, () => isAlive() && run()),
-      },
+      timers,
       random: random.next,
       events: {
         started: ({ id }) => publishes.count(id, 'started'),

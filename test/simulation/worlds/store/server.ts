@@ -114,6 +114,7 @@ export async function startServer(
     ask: (publish) => inside(app.ask(publish)),
     store: new StoredLive(database),
     now: Date.now,
+    timers: monotonicTimers,
     settled: () => pipeline.wake(),
     counted: () => undefined,
     failed: () => undefined,
