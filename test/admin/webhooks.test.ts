@@ -12,6 +12,17 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
+/** What the list of who did what says of an operation, the newest first. */
+async function audited(operation: string) {
+  const { json } = await admin(server, 'GET', '/audit');
+  const { entries } = json as {
+    entries: { operation: string; subject: string | null; status: number }[];
+  };
+  return entries
+    .filter((entry) => entry.operation === operation)
+    .map(({ subject, status }) => ({ subject, status }));
+}
+
 describe('the webhook log of the admin API', () => {
   it('shows a request with its answer, and replays it', async () => {
     using endpoint = startWebhookEndpoint();
@@ -63,6 +74,33 @@ describe('the webhook log of the admin API', () => {
     });
     expect((await admin(server, 'POST', '/webhooks/unknown/replay')).status).toBe(404);
     expect((await admin(server, 'GET', '/webhooks/unknown')).status).toBe(404);
+    expect((await audited('replayWebhook')).slice(0, 2)).toEqual([
+      { subject: null, status: 404 },
+      { subject: webhook?.id ?? '', status: 409 },
+    ]);
+  });
+
+  it('names the webhooks of a replay in the list of who did what, also of one that is refused', async () => {
+    const app = await makeApp(server);
+    const { id: instance } = (await admin(server, 'POST', '/instances', { body: {} })).json as {
+      id: string;
+    };
+    for (const body of [
+      { app: app.id },
+      { instance },
+      { app: app.id, limit: 0 },
+      { instance, limit: 0 },
+      { app: 'made-up', limit: 0 },
+    ]) {
+      await admin(server, 'POST', '/webhook-replays', { body });
+    }
+    expect((await audited('replayWebhooks')).slice(0, 5)).toEqual([
+      { subject: null, status: 400 },
+      { subject: instance, status: 400 },
+      { subject: app.id, status: 400 },
+      { subject: instance, status: 202 },
+      { subject: app.id, status: 202 },
+    ]);
   });
 
   it('lists the newest first, page by page', async () => {

@@ -13,7 +13,7 @@ import { isStoreFault, plainFault } from '../../../stores/database/faults.ts';
 import { OperationRefused } from '../../../tenants/operation-refused.ts';
 import { type AdminAnswer, JSON_TYPE, refuse, TEXT } from '../../../transports/admin/answers.ts';
 import type { AdminRoute } from '../../../transports/admin/routes.ts';
-import { AuditTrail } from '../audit/audit-trail.ts';
+import { AuditTrail, ownerOf } from '../audit/audit-trail.ts';
 import { logChange, logRefusedChange } from '../audit/change-log.ts';
 import type { OperationCall } from '../audit/operation-call.ts';
 import type { BackgroundBase } from '../base.ts';
@@ -97,7 +97,8 @@ function routeOf(operation: Operation, { admin, trail, tenants, log }: RoutePart
           // Who may do nothing also writes nothing.
           call.reportRefused('no-role');
         } else {
-          const refused = { call, status, subject: knownSubject(operation, call, tenants) };
+          const subject = await knownSubject(operation, call, { admin, tenants });
+          const refused = { call, status, subject };
           logRefusedChange(log, operation, refused);
           trail.noteRefused(operation, refused);
         }
@@ -107,16 +108,23 @@ function routeOf(operation: Operation, { admin, trail, tenants, log }: RoutePart
   };
 }
 
-/** The id of the app or instance that a call names, if it exists. */
-function knownSubject(
-  { path }: Operation,
+/** The id of the app, instance or webhook that a call names, if it exists. */
+async function knownSubject(
+  { path, logLine }: Operation,
   call: OperationCall,
-  { apps, instances }: Tenants,
-): string | undefined {
+  { admin, tenants: { apps, instances } }: Pick<RouteParts, 'admin' | 'tenants'>,
+): Promise<string | undefined> {
   const id = call.path.of('id');
   if (path.startsWith('/apps/{id}')) return apps.directory.byId(id)?.id;
   if (path.startsWith('/instances/{id}')) return instances.directory.byId(id)?.id;
-  return undefined;
+  if (path.startsWith('/webhooks/{id}') && logLine !== undefined) {
+    // The refusal matters more than what the list says of it.
+    const webhook = await admin.webhooks.show(id).catch(() => undefined);
+    return webhook?.id;
+  }
+  const owner = ownerOf(path, call.body);
+  if (owner?.kind === 'app') return apps.directory.byId(owner.id)?.id;
+  return owner && instances.directory.byId(owner.id)?.id;
 }
 
 /** Whether this call is read-only although its operation can change something. */

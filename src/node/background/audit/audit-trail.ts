@@ -27,6 +27,8 @@ const OPEN_MAX = 100;
 
 const TEXT_MAX = 200;
 
+const REPLAYS_PATH = '/webhook-replays';
+
 export interface AuditTrailOptions {
   readonly store: Pick<AuditStore, 'add' | 'trim' | 'list'>;
   readonly log: Log;
@@ -40,7 +42,7 @@ interface Done {
 }
 
 interface Refused extends Omit<Done, 'answer'> {
-  /** The app or instance that it was meant for, if that exists. */
+  /** The app, instance or webhook that it was meant for, if that exists. */
   readonly subject: string | undefined;
 }
 
@@ -173,11 +175,25 @@ function describe(
     how: how === 'nobody' ? 'password' : how,
     address: short(call.sender.address),
     operation: id,
-    subject: short(call.path.of('id') || (typeof made === 'string' ? made : '')),
+    subject: short(
+      call.path.of('id') ||
+        (typeof made === 'string' ? made : (ownerOf(path, call.body)?.id ?? '')),
+    ),
     // The body of a log-in contains nothing but the password.
     detail: path === '/session' ? '' : short(detail.join(', ')),
     status,
   };
+}
+
+/** The app or instance whose webhooks a call sends again. */
+export function ownerOf(
+  path: string,
+  body: unknown,
+): { readonly kind: 'app' | 'instance'; readonly id: string } | undefined {
+  if (path !== REPLAYS_PATH || !isObject(body)) return undefined;
+  const { app, instance } = body;
+  if (typeof app === 'string') return { kind: 'app', id: app };
+  return typeof instance === 'string' ? { kind: 'instance', id: instance } : undefined;
 }
 
 function short(text: string): string {

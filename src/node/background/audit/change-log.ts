@@ -13,7 +13,7 @@ export function logChange(
   if (logLine === undefined) return;
   const fields = isObject(answer) ? answer : {};
   log.info(logLine.message, {
-    [logLine.subject]: call.path.of('id') || String(fields['id']),
+    [logLine.subject]: call.path.of('id') || textOf(fields['id']),
     // The key of an app is public; that of an instance is a secret.
     key: logLine.subject === 'app' ? call.path.of('key') || textOf(fields['key']) : undefined,
     settings: isObject(call.body) ? textOf(Object.keys(call.body).join(', ')) : undefined,
@@ -26,7 +26,7 @@ export function logChange(
 interface RefusedChange {
   readonly call: OperationCall;
   readonly status: number;
-  /** The app or instance that it was meant for, if that exists. */
+  /** The app, instance or webhook that it was meant for, if that exists. */
   readonly subject: string | undefined;
 }
 
