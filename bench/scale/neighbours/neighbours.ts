@@ -1,32 +1,16 @@
 import { loadavg } from 'node:os';
-import { Evidence } from '../../../testing/evidence/evidence.ts';
 import type { EvidenceResult } from '../../../testing/evidence/rows.ts';
 import type { AppAddress } from '../../bench-app.ts';
 import type { StepResult } from '../../load/open-loop.ts';
 import { type LoadProcess, startLoad } from '../../load-calls.ts';
-import { describeConditions } from '../../machine/conditions.ts';
-import { findPinning, type Pinning } from '../../machine/cores.ts';
-import { goFirst } from '../../machine/priority.ts';
-import { countOf, parseOptions, writeResults } from '../../options.ts';
-import { align, median, printConditions, ratio, tenths } from '../../report.ts';
+import type { Pinning } from '../../machine/cores.ts';
+import { countOf } from '../../options.ts';
+import { align, median, ratio, tenths } from '../../report.ts';
 import { startFanfare } from '../../servers.ts';
+import { pinned, scaleCommand } from '../command.ts';
 import { type NeighbourKind, neighbourKinds, startNeighbour } from './neighbour.ts';
 
 /** `npm run bench -- neighbours`: how long events of a quiet app take beside a busy one. */
-
-const help = `How long the events of a quiet app take from when they are due until they are read: alone, and beside another app of the same
-server that is hot (300 events/s to 1,000 subscribers), connects all the time (200 at once), or has clients that do not read.
-The quiet app triggers 100 events/s to channels of 10. Alone and beside each neighbour in turns, so the ratio is the figure
-to read.
-
-npm run bench -- neighbours [options]
-
-  --seconds N  of each measurement (20)
-  --runs N     of each (3)
-  --json FILE  also write the results to this file
-  --record     keep the result in bench/evidence
-  --help       print this
-`;
 
 const SIZE = { crowd: { channels: 10, subscribersEach: 10 }, publishers: 4 };
 const EVENTS_PER_SECOND = 100;
@@ -53,33 +37,31 @@ const columns: readonly (readonly [head: string, figure: (run: Run) => number])[
   ['p99.9', ({ p999Ms }) => p999Ms],
 ];
 
-export async function neighbours(args: string[]): Promise<number> {
-  const { values } = parseOptions({
-    args,
-    options: {
-      seconds: { type: 'string', default: '20' },
-      runs: { type: 'string', default: '3' },
-      json: { type: 'string' },
-      record: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) {
-    console.log(help);
-    return 0;
-  }
-  const seconds = countOf(values.seconds, { option: '--seconds', min: 1 });
-  const runs = countOf(values.runs, { option: '--runs', min: 1 });
-  const evidence = values.record ? Evidence.open() : undefined;
-  const pinning = findPinning();
-  console.log(printConditions(describeConditions(`${pinning.description}, ${goFirst()}`)));
-  const load = loadavg()[0] ?? 0;
-  const found = await measure(pinning, { seconds, runs });
-  console.log(`\n${print(found)}`);
-  await writeResults(values.json, { load, runs: found });
-  evidence?.record(evidenceOf(found, { seconds, load }));
-  return 0;
-}
+export const neighbours = scaleCommand({
+  name: 'neighbours',
+  about: `How long the events of a quiet app take from when they are due until they are read: alone, and beside another app of the same
+server that is hot (300 events/s to 1,000 subscribers), connects all the time (200 at once), or has clients that do not read.
+The quiet app triggers 100 events/s to channels of 10. Alone and beside each neighbour in turns, so the ratio is the figure
+to read.`,
+  options: {
+    seconds: { type: 'string', default: '20' },
+    runs: { type: 'string', default: '3' },
+  },
+  help: [
+    ['--seconds N', 'of each measurement (20)'],
+    ['--runs N', 'of each (3)'],
+  ],
+  async measure(values, record) {
+    const seconds = countOf(values.seconds, { option: '--seconds', min: 1 });
+    const count = countOf(values.runs, { option: '--runs', min: 1 });
+    const pinning = pinned();
+    const load = loadavg()[0] ?? 0;
+    const runs = await measure(pinning, { seconds, runs: count });
+    console.log(`\n${print(runs)}`);
+    record(evidenceOf(runs, { seconds, load }));
+    return { figures: { load, runs } };
+  },
+});
 
 interface Effort {
   readonly seconds: number;

@@ -4,56 +4,42 @@ import { join } from 'node:path';
 import { isKept } from '../../../src/verify/report.ts';
 import { USUAL } from '../../../test/faults/amounts.ts';
 import { allScenes } from '../../../test/faults/scenes/all.ts';
-import { Evidence } from '../../../testing/evidence/evidence.ts';
 import { describeConditions } from '../../machine/conditions.ts';
-import { countOf, parseOptions, UsageError, writeResults } from '../../options.ts';
+import { countOf, UsageError } from '../../options.ts';
 import { printConditions } from '../../report.ts';
+import { scaleCommand } from '../command.ts';
 import { evidenceOf, printRecovery, type SceneRecovery } from './figures.ts';
 
 /** `npm run bench -- recovery`: how long after a fault clients are right again. */
 
-const help = `Runs the scenes of npm run test:faults, which break real servers under the clients of fanfare verify, and prints how many
+export const recovery = scaleCommand({
+  name: 'recovery',
+  about: `Runs the scenes of npm run test:faults, which break real servers under the clients of fanfare verify, and prints how many
 seconds after a fault the first, half and all of the clients that it has reached are right again: connected, subscribed, and
-with the right list of members.
-
-npm run bench -- recovery [options]
-
-  --only TEXT  the scenes whose names have this text
-  --kills N    how often servers are killed, and lose their power, in each scene of these (5)
-  --json FILE  also write the results to this file
-  --record     keep the results in bench/evidence
-  --help       print this
-`;
-
-export async function recovery(args: string[]): Promise<number> {
-  const { values } = parseOptions({
-    args,
-    options: {
-      only: { type: 'string', default: '' },
-      kills: { type: 'string', default: '5' },
-      json: { type: 'string' },
-      record: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) {
-    console.log(help);
-    return 0;
-  }
-  const kills = countOf(values.kills, { option: '--kills', min: 1 });
-  const evidence = values.record ? Evidence.open() : undefined;
-  console.log(printConditions(describeConditions('not pinned')));
-  const found: SceneRecovery[] = [];
-  for await (const one of scenesOf(values.only, kills)) {
-    found.push(one);
-    console.error(`${one.scene}: ${one.why ?? `${one.recovered.length} faults`}`);
-    evidence?.record(evidenceOf(one, kills));
-  }
-  if (found.length === 0) throw new UsageError(`no scene has "${values.only}" in its name`);
-  console.log(`\n${printRecovery(found)}`);
-  await writeResults(values.json, { kills, scenes: found });
-  return found.every(({ isRun, why }) => !isRun || why === undefined) ? 0 : 1;
-}
+with the right list of members. No client goes by itself meanwhile.`,
+  options: {
+    only: { type: 'string', default: '' },
+    kills: { type: 'string', default: '5' },
+  },
+  help: [
+    ['--only TEXT', 'the scenes whose names have this text'],
+    ['--kills N', 'how often servers are killed, and lose their power, in each scene of these (5)'],
+  ],
+  async measure(values, record) {
+    const kills = countOf(values.kills, { option: '--kills', min: 1 });
+    console.log(printConditions(describeConditions('not pinned')));
+    const scenes: SceneRecovery[] = [];
+    for await (const one of scenesOf(values.only, kills)) {
+      scenes.push(one);
+      console.error(`${one.scene}: ${one.why ?? `${one.recovered.length} faults`}`);
+      record(evidenceOf(one, kills));
+    }
+    if (scenes.length === 0) throw new UsageError(`no scene has "${values.only}" in its name`);
+    console.log(`\n${printRecovery(scenes)}`);
+    const isHeld = scenes.every(({ isRun, why }) => !isRun || why === undefined);
+    return { figures: { kills, scenes }, isHeld };
+  },
+});
 
 async function* scenesOf(only: string, kills: number): AsyncGenerator<SceneRecovery> {
   const folder = mkdtempSync(join(tmpdir(), 'fanfare-recovery-'));

@@ -1,33 +1,17 @@
 import { loadavg } from 'node:os';
-import { Evidence } from '../../../testing/evidence/evidence.ts';
 import type { EvidenceResult } from '../../../testing/evidence/rows.ts';
 import type { AppAddress } from '../../bench-app.ts';
 import { signedTarget } from '../../load/trigger-request.ts';
-import { describeConditions } from '../../machine/conditions.ts';
-import { findPinning } from '../../machine/cores.ts';
-import { goFirst } from '../../machine/priority.ts';
-import { countOf, parseOptions, writeResults } from '../../options.ts';
-import { align, median, printConditions, ratio, tenths, whole } from '../../report.ts';
+import { countOf } from '../../options.ts';
+import { align, median, ratio, tenths, whole } from '../../report.ts';
 import { startFanfare } from '../../servers.ts';
+import { pinned, scaleCommand } from '../command.ts';
 import { startCrowd } from '../crowd/crowd-calls.ts';
 import type { Gathered } from '../crowd/idle-crowd.ts';
 import { ROOM, userOf } from '../crowd/seating.ts';
 import { sizeFor } from '../size.ts';
 
 /** `npm run bench -- storm`: all connections of a server are reset at once, and all clients come back. */
-
-const help = `All clients of a server are reset at once and all come back, ${ROOM} to each presence channel: seconds until the last one is
-subscribed, and until each has the list of exactly the members of its channel. Compared with clients who come to an empty
-server. 400 at a time are on their way: more would wait for timers of the kernel.
-
-npm run bench -- storm [options]
-
-  --connections N  (10000) fewer if open files or memory do not suffice
-  --storms N       (3)
-  --json FILE      also write the results to this file
-  --record         keep the result in bench/evidence
-  --help           print this
-`;
 
 const REST_SECONDS = 3;
 /** Requests for lists of users at the same time. */
@@ -42,34 +26,31 @@ interface StormFigures {
   readonly storms: readonly Gathered[];
 }
 
-export async function storm(args: string[]): Promise<number> {
-  const { values } = parseOptions({
-    args,
-    options: {
-      connections: { type: 'string', default: '10000' },
-      storms: { type: 'string', default: '3' },
-      json: { type: 'string' },
-      record: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) {
-    console.log(help);
-    return 0;
-  }
-  const asked = countOf(values.connections, { option: '--connections', min: ROOM });
-  const storms = countOf(values.storms, { option: '--storms', min: 1 });
-  const evidence = values.record ? Evidence.open() : undefined;
-  const figures = await measure(asked, storms);
-  console.log(`\n${print(figures)}`);
-  await writeResults(values.json, figures);
-  evidence?.record(evidenceOf(figures));
-  return 0;
-}
+export const storm = scaleCommand({
+  name: 'storm',
+  about: `All clients of a server are reset at once and all come back, ${ROOM} to each presence channel: seconds until the last one is
+subscribed, and until each has the list of exactly the members of its channel. Compared with clients who come to an empty
+server. 400 at a time are on their way: more would wait for timers of the kernel.`,
+  options: {
+    connections: { type: 'string', default: '10000' },
+    storms: { type: 'string', default: '3' },
+  },
+  help: [
+    ['--connections N', '(10000) fewer if open files or memory do not suffice'],
+    ['--storms N', '(3)'],
+  ],
+  async measure(values, record) {
+    const asked = countOf(values.connections, { option: '--connections', min: ROOM });
+    const storms = countOf(values.storms, { option: '--storms', min: 1 });
+    const figures = await measure(asked, storms);
+    console.log(`\n${print(figures)}`);
+    record(evidenceOf(figures));
+    return { figures };
+  },
+});
 
 async function measure(asked: number, times: number): Promise<StormFigures> {
-  const pinning = findPinning();
-  console.log(printConditions(describeConditions(`${pinning.description}, ${goFirst()}`)));
+  const pinning = pinned();
   const { connections: allowed, openFiles, why } = sizeFor(asked);
   const connections = allowed - (allowed % ROOM);
   console.log(`${whole(connections)} connections: ${why}`);

@@ -1,34 +1,19 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Evidence } from '../../../testing/evidence/evidence.ts';
 import type { EvidenceResult } from '../../../testing/evidence/rows.ts';
 import { untrusted } from '../../../testing/servers/certificates.ts';
-import { describeConditions } from '../../machine/conditions.ts';
-import { findPinning, type Pinning } from '../../machine/cores.ts';
-import { goFirst } from '../../machine/priority.ts';
+import type { Pinning } from '../../machine/cores.ts';
 import { processorSeconds } from '../../machine/processor-time.ts';
 import { settledBytes } from '../../machine/settled-bytes.ts';
-import { countOf, parseOptions, writeResults } from '../../options.ts';
-import { align, median, printConditions, ratio, spread, tenths, whole } from '../../report.ts';
+import { countOf } from '../../options.ts';
+import { align, median, ratio, spread, tenths, whole } from '../../report.ts';
 import { startFanfare } from '../../servers.ts';
+import { pinned, scaleCommand } from '../command.ts';
 import { sizeFor } from '../size.ts';
 import { startTlsClients } from './tls-clients.ts';
 
 /** `npm run bench -- tls`: connections with TLS beside connections without. */
-
-const help = `Connections with TLS beside connections without: memory of each at the server's end, and new connections per second, each
-with one subscription and a full handshake of TLS 1.3 with an ECDSA certificate. Two servers in turns, with the same clients.
-These do as much work for TLS as the server, so processor time is the figure to read for new connections.
-
-npm run bench -- tls [options]
-
-  --connections N  (4000) fewer if open files or memory do not suffice
-  --runs N         measurements of each (3)
-  --json FILE      also write the results to this file
-  --record         keep the result in bench/evidence
-  --help           print this
-`;
 
 /** Connected before anything is measured. */
 const BEFORE = 500;
@@ -60,34 +45,31 @@ const columns: readonly (readonly [
   ['server µs each', ({ usEach }) => usEach, tenths],
 ];
 
-export async function tls(args: string[]): Promise<number> {
-  const { values } = parseOptions({
-    args,
-    options: {
-      connections: { type: 'string', default: '4000' },
-      runs: { type: 'string', default: '3' },
-      json: { type: 'string' },
-      record: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) {
-    console.log(help);
-    return 0;
-  }
-  const asked = countOf(values.connections, { option: '--connections', min: LEAST });
-  const runs = countOf(values.runs, { option: '--runs', min: 1 });
-  const evidence = values.record ? Evidence.open() : undefined;
-  const figures = await measure(asked, runs);
-  console.log(`\n${print(figures)}`);
-  await writeResults(values.json, figures);
-  evidence?.record(evidenceOf(figures));
-  return 0;
-}
+export const tls = scaleCommand({
+  name: 'tls',
+  about: `Connections with TLS beside connections without: memory of each at the server's end, and new connections per second, each
+with one subscription and a full handshake of TLS 1.3 with an ECDSA certificate. Two servers in turns, with the same clients.
+These do as much work for TLS as the server, so processor time is the figure to read for new connections.`,
+  options: {
+    connections: { type: 'string', default: '4000' },
+    runs: { type: 'string', default: '3' },
+  },
+  help: [
+    ['--connections N', '(4000) fewer if open files or memory do not suffice'],
+    ['--runs N', 'measurements of each (3)'],
+  ],
+  async measure(values, record) {
+    const asked = countOf(values.connections, { option: '--connections', min: LEAST });
+    const runs = countOf(values.runs, { option: '--runs', min: 1 });
+    const figures = await measure(asked, runs);
+    console.log(`\n${print(figures)}`);
+    record(evidenceOf(figures));
+    return { figures };
+  },
+});
 
 async function measure(asked: number, runs: number): Promise<TlsFigures> {
-  const pinning = findPinning();
-  console.log(printConditions(describeConditions(`${pinning.description}, ${goFirst()}`)));
+  const pinning = pinned();
   const { connections, why } = sizeFor(asked);
   console.log(`${whole(connections)} connections: ${why}`);
   const folder = mkdtempSync(join(tmpdir(), 'fanfare-bench-tls-'));

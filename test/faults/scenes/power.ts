@@ -12,7 +12,7 @@ const WORKS_MAX_MS = 1500;
 const BETWEEN_MAX_MS = 300;
 const GONE_MAX_MS = 2000;
 /** How long the last cut may be put off because too little was answered before. Milliseconds. */
-const PUT_OFF_MAX_MS = 30_000;
+const PUT_OFF_MAX_MS = 120_000;
 const LOOK_MS = 50;
 
 /** Cuts the power of a server and of its store, and looks whether everything is there that was answered. */
