@@ -85,6 +85,12 @@ describe('a row of recovery', () => {
     expect(figures).toMatchObject({ first: '0.5 s', all: 'never', slowest: 'never' });
   });
 
+  it('waits until a client has noticed the end of a server, which takes seconds on a busy machine', () => {
+    const what = 'power';
+    const recovered = new MadeHistory().fault(10, { what, lost: [2, 2], back: [4, 5] }).recovered();
+    expect(recovered).toEqual([{ t: 10_000, first: 4, median: 4, seconds: 5 }]);
+  });
+
   it('counts what servers do 5 s after Redis has lost its data', () => {
     const what = 'redis-lost';
     const recovered = new MadeHistory().fault(10, { what, lost: [4.9], back: [5.5] }).recovered();

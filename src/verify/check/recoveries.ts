@@ -16,16 +16,27 @@ const CHANGES: ReadonlySet<Op> = new Set([
 
 /** Clients may notice a fault only this long after it began. Milliseconds. */
 const NOTICED_MS = 1000;
+/** The end of a server reaches all of its clients. On a busy machine, it may take so long until one has noticed it. */
+const END_NOTICED_MS = 10_000;
 /** Servers end connections up to 5 s after Redis has lost what it knew of them. Milliseconds. */
 const REDIS_LOST_NOTICED_MS = 6000;
 
 const RECOVERIES_MAX = 10_000;
 
+/** A fault after which not everything was right yet. */
+interface Waiting {
+  readonly t: number;
+  /** Before this, not all clients may have noticed it. */
+  readonly until: number;
+  /** The same as long as no client has noticed it. */
+  readonly whileUnnoticed: number;
+}
+
 /** Measures how long it took after each fault until every client was connected, subscribed and right again. */
 export class Recoveries {
   private readonly recording: Recording;
   private readonly done: Recovery[] = [];
-  private readonly waiting: { readonly t: number; readonly until: number }[] = [];
+  private readonly waiting: Waiting[] = [];
   private rightSince: number | undefined;
   /** Since when each client is right; `undefined`: it is not. Of those alone that were wrong while a fault waited. */
   private readonly clients = new Map<Client, number | undefined>();
@@ -54,7 +65,8 @@ export class Recoveries {
         this.lookAtClients(t);
       }
       const noticed = what === 'redis-lost' ? until + REDIS_LOST_NOTICED_MS : t + NOTICED_MS;
-      this.waiting.push({ t, until: Math.max(until, noticed) });
+      const whileUnnoticed = what === 'kill' || what === 'power' ? t + END_NOTICED_MS : 0;
+      this.waiting.push({ t, until: Math.max(until, noticed), whileUnnoticed });
       return;
     }
     const [first] = this.waiting;
@@ -78,8 +90,10 @@ export class Recoveries {
 
   private finish(since: number, now: number): void {
     for (let at = 0; at < this.waiting.length; at++) {
-      const { t, until } = this.waiting[at] ?? { t: 0, until: Number.POSITIVE_INFINITY };
-      if (now < until) continue;
+      const one = this.waiting[at];
+      if (one === undefined || now < one.until) continue;
+      if (this.clients.size === 0 && now < one.whileUnnoticed) continue;
+      const { t } = one;
       this.waiting.splice(at--, 1);
       this.done.push({ t, ...this.clientsAfter(t, since), seconds: Math.max(0, since - t) / 1000 });
     }
