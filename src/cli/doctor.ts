@@ -1,13 +1,11 @@
-import { readFileSync } from 'node:fs';
 import type { Config } from '../config/schema.ts';
 import type { ExaminedServer } from '../doctor/examination.ts';
 import { type Finding, failed, notChecked, ok } from '../doctor/finding.ts';
 import type { CheckResult } from '../doctor/report.ts';
 import type { ExamineRedisOptions } from '../engines/redis/examine.ts';
 import type { FoundServers } from '../node/background/cluster/find-servers.ts';
-import { readRedisTls, readStoreTls } from '../node/tls-files.ts';
-import { fileFault, messageOf } from '../runtime/error-code.ts';
-import { pemFault } from '../runtime/tls/pem.ts';
+import { readPem, readRedisTls, readStoreTls } from '../node/tls-files.ts';
+import { messageOf } from '../runtime/error-code.ts';
 import { sqliteFileOf } from '../stores/database/database.ts';
 import type { ExaminedStore } from '../stores/database/examine.ts';
 import type { Invocation } from './invocation.ts';
@@ -278,15 +276,7 @@ export function timeoutOf(given: Arguments): number {
   return seconds;
 }
 
-/** Reads the file of `--ca`. Throws `UsageError`. */
+/** Reads the file of `--ca`. Throws `StartFailed`. */
 export function readCertificate(file: string): string {
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(file);
-  } catch (error) {
-    throw new UsageError(`--ca: ${file} ${fileFault(error)}`);
-  }
-  const fault = pemFault(bytes, 'certificate');
-  if (fault !== undefined) throw new UsageError(`--ca: ${file} ${fault}`);
-  return bytes.toString();
+  return readPem({ setting: '--ca', file }, 'certificate');
 }

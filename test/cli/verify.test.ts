@@ -287,8 +287,12 @@ describe('fanfare verify', () => {
     [['--url', 'http://127.0.0.1:1', '--key', 'k', '--seconds', '9'], '--seconds must be'],
     [['--url', 'http://127.0.0.1:1', '--key', 'k', '--rate', '101'], '--rate must be'],
     [['--url', 'http://127.0.0.1:1', '--key', 'k', '--presence', 'x'], '--presence must be'],
+    [['--url', 'http://127.0.0.1:1', '--key', 'k', '--ca', 'long.pem'], 'larger than 4 MiB'],
   ])('ends with 2 for arguments that cannot be right: %j', async (args, message) => {
-    using files = temporaryDirectory({ 'wrong.jsonl': '{"history":1}\n{"op":"fly","t":1}\n' });
+    using files = temporaryDirectory({
+      'wrong.jsonl': '{"history":1}\n{"op":"fly","t":1}\n',
+      'long.pem': ' '.repeat(4 * 1024 * 1024 + 1),
+    });
     const { exitCode, stderr } = await fanfare(files.path, ['verify', ...args]);
     expect(stderr).toContain(message);
     expect(exitCode).toBe(2);
