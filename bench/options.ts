@@ -12,6 +12,7 @@ npm run bench -- storm [options]              all connections reset at once, and
 npm run bench -- tls [options]                connections with TLS beside connections without
 npm run bench -- neighbours [options]         latency of a quiet app beside a busy one
 npm run bench -- recovery [options]           seconds from a fault until clients are right again
+npm run bench -- check [options]              memory and time that judging a recording takes
 
 Options of scenarios:
 

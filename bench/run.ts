@@ -1,6 +1,7 @@
 /** `npm run bench`: every benchmark. `--help` explains the options. */
 
 import { checkOut, UnknownCommit } from '../testing/servers/checked-out.ts';
+import { benchCheck } from './check/check.ts';
 import { describeConditions } from './machine/conditions.ts';
 import { findPinning } from './machine/cores.ts';
 import { goFirst } from './machine/priority.ts';
@@ -38,6 +39,7 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
   tls,
   neighbours,
   recovery,
+  check: benchCheck,
 };
 
 async function benchScenarios(args: string[]): Promise<number> {

@@ -1,6 +1,5 @@
 import { printable } from '../runtime/logging/printable.ts';
-import type { RuleName, RuleResult, Verdict, Witness } from './check/verdict.ts';
-import { ruleNames } from './check/verdict.ts';
+import { type RuleName, ruleNames, type Verdict } from './check/verdict.ts';
 
 /** A verdict, and what the history itself does not say. */
 export interface Report {
@@ -28,13 +27,6 @@ const untried: Readonly<Partial<Record<RuleName, string>>> = {
   live: 'no notifications were published with `live`',
 };
 
-const words: Readonly<Record<RuleResult['state'], string>> = {
-  held: 'held',
-  broken: 'broken',
-  excused: 'excused',
-  'not-tried': 'not tried',
-};
-
 const STATE_WIDTH = 9;
 const RULE_WIDTH = Math.max(...ruleNames.map(({ length }) => length));
 
@@ -47,15 +39,12 @@ export function isKept({ rules }: Verdict): boolean {
 export function reportText(report: Report): string {
   const { verdict, history } = report;
   const rules = rows(verdict).map(([state, rule, text]) =>
-    [state.padEnd(STATE_WIDTH), rule.padEnd(RULE_WIDTH), text].join(' ').trimEnd(),
+    `${state.padEnd(STATE_WIDTH)} ${rule.padEnd(RULE_WIDTH)} ${text}`.trimEnd(),
   );
-  const recovered = verdict.recovered.map(
-    ({ t, seconds }) =>
-      `${'recovered'.padEnd(STATE_WIDTH)} ${
-        seconds === null
-          ? `not yet after the fault at ${(t / 1000).toFixed(1)} s`
-          : `${seconds.toFixed(1)} s after ${(t / 1000).toFixed(1)} s: all clients were connected, subscribed and right again`
-      }`,
+  const recovered = verdict.recovered.map(({ t, seconds }) =>
+    seconds === null
+      ? `recovered not yet after the fault at ${at(t)}`
+      : `recovered ${seconds.toFixed(1)} s after ${at(t)}: all clients were connected, subscribed and right again`,
   );
   const kept = history === undefined ? '' : ` History: ${history}`;
   return [headline(report), ...rules, ...recovered, `${sum(verdict)}${kept}`].join('\n');
@@ -78,8 +67,8 @@ export function reportMarkdown(report: Report): string {
     '',
     ...verdict.recovered.map(({ t, seconds }) =>
       seconds === null
-        ? `After the fault at ${(t / 1000).toFixed(1)} s, not everything was right again.`
-        : `After the fault at ${(t / 1000).toFixed(1)} s, everything was right again within ${seconds.toFixed(1)} s.`,
+        ? `After the fault at ${at(t)}, not everything was right again.`
+        : `After the fault at ${at(t)}, everything was right again within ${seconds.toFixed(1)} s.`,
     ),
     '',
     sum(verdict),
@@ -90,79 +79,52 @@ export function reportMarkdown(report: Report): string {
 /** The verdict for programs. */
 export function reportJson({ verdict, run, cuts }: Report): object {
   const { seconds, clients, triggers, deliveries, rules, witnesses, recovered } = verdict;
-  return {
-    run: run ?? null,
-    seconds,
-    clients,
-    triggers,
-    deliveries,
-    cuts: cuts ?? null,
-    rules,
-    broken: witnesses.filter(({ excuse }) => excuse === undefined),
-    excused: witnesses.filter(({ excuse }) => excuse !== undefined),
-    recovered,
-  };
+  const [broken, excused] = [false, true].map((isExcused) =>
+    witnesses.filter(({ excuse }) => (excuse !== undefined) === isExcused),
+  );
+  const counted = { seconds, clients, triggers, deliveries };
+  return { run: run ?? null, ...counted, cuts: cuts ?? null, rules, broken, excused, recovered };
 }
 
 function headline({ verdict, run, of, cuts }: Report): string {
   const { seconds, clients, triggers, deliveries } = verdict;
-  const counted = [
-    `${Math.round(seconds)} s`,
-    `${count(clients)} clients`,
-    `${count(triggers)} triggers`,
-    `${count(deliveries)} deliveries`,
-    ...(cuts === undefined ? [] : [`${count(cuts)} cuts`]),
-  ];
-  return `${run === undefined ? of : `${run} at ${of}`}: ${counted.join(', ')}`;
+  const sent = `${count(triggers)} triggers, ${count(deliveries)} deliveries`;
+  const cut = cuts === undefined ? '' : `, ${count(cuts)} cuts`;
+  const about = run === undefined ? of : `${run} at ${of}`;
+  return `${about}: ${Math.round(seconds)} s, ${count(clients)} clients, ${sent}${cut}`;
 }
 
 type Row = readonly [state: string, rule: string, text: string];
 
 function rows({ rules, witnesses, channels }: Verdict): readonly Row[] {
   return ruleNames.flatMap((rule): readonly Row[] => {
-    const { state, checked, broken, excused } = rules[rule];
-    const seen = witnesses.filter((witness) => witness.rule === rule);
-    const wrong = (all: readonly Witness[], how: string, times: number): readonly Row[] => {
-      const shown = all
-        .slice(0, SHOWN_MAX)
-        .map(
-          ({ text, excuse }): Row => [
-            how,
-            rule,
-            excuse === undefined ? text : `${text} (${excuse})`,
-          ],
-        );
-      const more = times - shown.length;
-      return more > 0 ? [...shown, [how, rule, `${count(more)} more`]] : shown;
-    };
+    const { state, checked, ...wrong } = rules[rule];
     if (state === 'not-tried')
-      return [[words[state], rule, untried[rule] ?? 'nothing was received']];
+      return [['not tried', rule, untried[rule] ?? 'nothing was received']];
     if (state === 'held') {
       const what = rule === 'order' ? ` events of ${channels} channels in one order` : ' checked';
-      return [[words[state], rule, count(checked) + what]];
+      return [[state, rule, count(checked) + what]];
     }
-    return [
-      ...wrong(
-        seen.filter(({ excuse }) => excuse === undefined),
-        words.broken,
-        broken,
-      ),
-      ...wrong(
-        seen.filter(({ excuse }) => excuse !== undefined),
-        words.excused,
-        excused,
-      ),
-    ];
+    return (['broken', 'excused'] as const).flatMap((how): readonly Row[] => {
+      const shown = witnesses
+        .filter((one) => one.rule === rule && (one.excuse === undefined) === (how === 'broken'))
+        .slice(0, SHOWN_MAX)
+        .map(({ text, excuse }) => (excuse === undefined ? text : `${text} (${excuse})`));
+      const more = wrong[how] - shown.length;
+      const all = more > 0 ? [...shown, `${count(more)} more`] : shown;
+      return all.map((text) => [how, rule, text]);
+    });
   });
 }
 
 function sum({ rules }: Verdict): string {
-  const states = Object.values(rules).map(({ state }) => state);
+  const all = Object.values(rules);
   const counted = (['held', 'broken', 'excused', 'not-tried'] as const)
-    .map((state) => [states.filter((one) => one === state).length, words[state]] as const)
+    .map((state) => [all.filter((one) => one.state === state).length, state] as const)
     .filter(([times]) => times > 0)
-    .map(([times, word]) => `${times} ${word}`);
-  return `${states.length} promises: ${counted.join(', ')}.`;
+    .map(([times, state]) => `${times} ${state.replace('-', ' ')}`);
+  return `${all.length} promises: ${counted.join(', ')}.`;
 }
 
 const count = (number: number) => number.toLocaleString('en');
+const at = (t: number) => `${(t / 1000).toFixed(1)} s`;

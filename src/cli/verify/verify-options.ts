@@ -3,23 +3,22 @@ import { type Arguments, JSON_OPTION, type Option } from '../options.ts';
 import { UsageError } from '../output.ts';
 import { secretOptions } from '../secret-option.ts';
 
-/** A number that an option takes. */
-interface Bounds {
-  readonly name: string;
-  readonly least: number;
-  readonly most: number;
-  readonly fallback: number;
-}
+/** What numbers options take: the least, the most, and what counts without the option. */
+const BOUNDS = {
+  seconds: [10, 3600, 60],
+  clients: [2, 200, 20],
+  rate: [1, 100, 10],
+  cuts: [0, 600, 30],
+  webhooks: [1, 65_535, 0],
+} as const;
 
-const SECONDS: Bounds = { name: 'seconds', least: 10, most: 3600, fallback: 60 };
-const CLIENTS: Bounds = { name: 'clients', least: 2, most: 200, fallback: 20 };
-const RATE: Bounds = { name: 'rate', least: 1, most: 100, fallback: 10 };
-const CUTS: Bounds = { name: 'cuts', least: 0, most: 600, fallback: 30 };
-const PORT: Bounds = { name: 'webhooks', least: 1, most: 65_535, fallback: 0 };
 /** Webhooks need 10 s in which nothing changes. */
 const SECONDS_WITH_WEBHOOKS = 20;
 
-const range = ({ least, most, fallback }: Bounds) => `${least} to ${most}. Default: ${fallback}.`;
+const range = (name: keyof typeof BOUNDS) => {
+  const [least, most, fallback] = BOUNDS[name];
+  return `${least} to ${most}. Default: ${fallback}.`;
+};
 
 export const VERIFY_OPTIONS: readonly Option[] = [
   {
@@ -40,17 +39,17 @@ export const VERIFY_OPTIONS: readonly Option[] = [
     value: 'URL',
     help: 'The URL by which backends reach the server. Default: --url.',
   },
-  { name: 'seconds', value: 'N', help: `How long to run, ${range(SECONDS)}` },
+  { name: 'seconds', value: 'N', help: `How long to run, ${range('seconds')}` },
   {
     name: 'clients',
     value: 'N',
-    help: `How many clients, ${range(CLIENTS)} All hear public channels; a third each resumes, is in a presence channel, and sends client events.`,
+    help: `How many clients, ${range('clients')} All hear public channels; a third each resumes, is in a presence channel, and sends client events.`,
   },
-  { name: 'rate', value: 'N', help: `Triggered events per second, ${range(RATE)}` },
+  { name: 'rate', value: 'N', help: `Triggered events per second, ${range('rate')}` },
   {
     name: 'cuts',
     value: 'N',
-    help: `Connections of these clients that are cut per minute, every second one without a close frame, ${range(CUTS)}`,
+    help: `Connections of these clients that are cut per minute, every second one without a close frame, ${range('cuts')}`,
   },
   {
     name: 'private',
@@ -95,13 +94,9 @@ const OF_CHECK = ['check', 'report', 'json'];
 /** Throws `UsageError` if an option of a run is given beside `--check`. */
 export function onlyCheck(given: Arguments): void {
   for (const { name, value, several } of VERIFY_OPTIONS) {
-    const isGiven =
-      several === true
-        ? given.values(name).length > 0
-        : value === undefined
-          ? given.has(name)
-          : given.value(name) !== undefined;
-    if (isGiven && !OF_CHECK.includes(name)) {
+    const isSwitchGiven = value === undefined && given.has(name);
+    const first = several === true ? given.values(name)[0] : value && given.value(name);
+    if ((isSwitchGiven || first !== undefined) && !OF_CHECK.includes(name)) {
       throw new UsageError(`--${name} has no meaning with --check, which needs no server`);
     }
   }
@@ -111,17 +106,13 @@ type Numbers = Pick<Plan, 'seconds' | 'clients' | 'rate' | 'cuts'>;
 
 /** What a run does, as far as the options say. Throws `UsageError`. */
 export function readNumbers(given: Arguments): Numbers & { readonly port: number | undefined } {
-  const port = given.value('webhooks') === undefined ? undefined : numberOf(given, PORT);
-  const numbers = {
-    seconds: numberOf(given, SECONDS),
-    clients: numberOf(given, CLIENTS),
-    rate: numberOf(given, RATE),
-    cuts: numberOf(given, CUTS),
-  };
-  if (port !== undefined && numbers.seconds < SECONDS_WITH_WEBHOOKS) {
+  const of = (name: keyof typeof BOUNDS) => numberOf(given, name);
+  const port = given.value('webhooks') === undefined ? undefined : of('webhooks');
+  const seconds = of('seconds');
+  if (port !== undefined && seconds < SECONDS_WITH_WEBHOOKS) {
     throw new UsageError(`--webhooks needs --seconds ${SECONDS_WITH_WEBHOOKS} or more`);
   }
-  return { ...numbers, port };
+  return { seconds, clients: of('clients'), rate: of('rate'), cuts: of('cuts'), port };
 }
 
 /** The names of channels. Throws `UsageError`. */
@@ -141,7 +132,8 @@ export function readPrefixes(given: Arguments, defaults: Prefixes): Prefixes {
   };
 }
 
-function numberOf(given: Arguments, { name, least, most, fallback }: Bounds): number {
+function numberOf(given: Arguments, name: keyof typeof BOUNDS): number {
+  const [least, most, fallback] = BOUNDS[name];
   const text = given.value(name);
   if (text === undefined) return fallback;
   const number = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;

@@ -122,6 +122,8 @@ async function verifyServer(invocation: Invocation): Promise<ExitCode> {
     timeoutMs: manner.timeoutMs,
     recorder,
     timers: monotonicTimers,
+    // So that also a short run finds out that a link is silent.
+    askAfterMs: IN_TIME_MS,
     stop: stop.signal,
   });
   const { cuts, refused } = await crowd.run();

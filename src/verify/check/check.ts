@@ -63,6 +63,11 @@ export class Checker {
     }
   }
 
+  /** When a connection, a subscription or a fault last changed. Milliseconds. */
+  get changedAt(): number {
+    return this.recording.changedAt;
+  }
+
   /** Takes the next line. */
   add(line: Line): void {
     const { recording } = this;

@@ -14,12 +14,15 @@ interface Excuse {
 /** How long after the end of a fault webhooks may be missing. Milliseconds. */
 const WEBHOOKS_MS = 30_000;
 
+/** How long it takes at most until a webhook is written, so that it survives. Milliseconds. */
+export const WRITTEN_MS = 600;
+
 /** Everything that is not promised while something breaks. `docs/use/guarantees.md` says the same in words. */
 export const excuses: readonly Excuse[] = [
   // What Redis had acknowledged in its last second may be lost.
   { rule: 'arrives', faults: ['redis-lost'], beforeMs: 1000, afterMs: 5000 },
-  // Webhooks that were not yet written.
-  { rule: 'webhooks', faults: ['kill', 'power'], beforeMs: 600, afterMs: 1000 },
+  // Webhooks that were not yet written, of the only server.
+  { rule: 'webhooks', faults: ['kill', 'power'], beforeMs: WRITTEN_MS, afterMs: 1000 },
 ];
 
 /** After the end of a fault, nothing is late for this time. Milliseconds. */
@@ -49,7 +52,7 @@ const HIDING: readonly FaultKind[] = [
   'redis-lost',
 ];
 
-interface Fault {
+export interface Fault {
   readonly what: FaultKind;
   readonly from: number;
   readonly until: number;
@@ -57,20 +60,32 @@ interface Fault {
 
 /** The faults of a history so far, in the order in which they began. */
 export class Faults {
+  /** When lists and counts must be right, and when webhooks must have come. */
+  settledAt = 0;
+  webhooksSettledAt = 0;
   private readonly all: Fault[] = [];
 
   add({ what, t, until = t }: LineOf<'fault'>): void {
-    this.all.push({ what, from: t, until: Math.max(t, until) });
+    const end = Math.max(t, until);
+    this.all.push({ what, from: t, until: end });
+    this.settledAt = Math.max(this.settledAt, end + SETTLING_MS[what]);
+    this.webhooksSettledAt = Math.max(this.webhooksSettledAt, end + WEBHOOKS_MS);
   }
 
-  /** The fault that excuses a rule for something that happened between two times. */
-  excuse(rule: RuleName, from: number, to: number): string | undefined {
-    for (const excuse of excuses) {
-      if (excuse.rule !== rule) continue;
-      const [fault] = this.during(from - excuse.afterMs, to + excuse.beforeMs, excuse.faults);
-      if (fault !== undefined) return describe(fault);
-    }
-    return undefined;
+  /** The fault that excuses a rule for something that happened between two times. `applies` has the last word. */
+  excuse(
+    rule: RuleName,
+    from: number,
+    to: number,
+    applies: (fault: Fault) => boolean = () => true,
+  ): string | undefined {
+    const found = excuses.flatMap((excuse) =>
+      excuse.rule === rule
+        ? this.during(from - excuse.afterMs, to + excuse.beforeMs, excuse.faults)
+        : [],
+    );
+    const fault = found.find(applies);
+    return fault && `${fault.what} at ${(fault.from / 1000).toFixed(1)} s`;
   }
 
   /** Whether nobody may have noticed an absence: it was short but for the time of a fault. */
@@ -97,23 +112,9 @@ export class Faults {
     return extended;
   }
 
-  /** Whether lists and counts must be right at a time. */
-  hasSettled(at: number): boolean {
-    return this.all.every(({ what, until }) => at >= until + SETTLING_MS[what]);
-  }
-
-  /** Whether webhooks must have come by a time. */
-  haveWebhooksSettled(at: number): boolean {
-    return this.all.every(({ until }) => at >= until + WEBHOOKS_MS);
-  }
-
   private during(from: number, to: number, kinds: readonly FaultKind[]): readonly Fault[] {
     return this.all.filter(
       (fault) => kinds.includes(fault.what) && fault.from <= to && fault.until >= from,
     );
   }
-}
-
-function describe({ what, from }: Fault): string {
-  return `${what} at ${(from / 1000).toFixed(1)} s`;
 }

@@ -75,3 +75,21 @@ export class Times {
     if (chunk !== undefined) chunk[at] = time;
   }
 }
+
+/** The first of as many places at which something is true, which is then true at all later ones. */
+export function firstOf(length: number, isTrue: (at: number) => boolean): number {
+  let [low, high] = [0, length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isTrue(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** Adds to the list that a map has for a key. */
+export function addTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
+  const known = lists.get(key);
+  if (known === undefined) lists.set(key, [value]);
+  else known.push(value);
+}

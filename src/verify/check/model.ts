@@ -1,18 +1,23 @@
+import type { Beliefs, Roster } from './beliefs.ts';
+import { NEVER } from './events.ts';
 import type { Ints } from './lists.ts';
-import type { Roster } from './roster.ts';
 
 export interface Channel {
   readonly index: number;
   readonly name: string;
   /** In the order in which they were sent. */
   readonly events: Ints;
-  readonly chains: Chain[];
   /** Its subscriptions that are confirmed. */
   readonly live: Set<View>;
   /** The users that are subscribed now. */
   readonly present: Roster;
+  /** The lists of members that subscribers have, by their fingerprints, and the counts that they were told. */
+  readonly lists: Beliefs;
+  readonly counts: Beliefs;
   /** When a user was subscribed, and when anybody (`''`) was. Pauses that webhooks may leave out are none. */
   readonly stays: Map<string, Stay[]>;
+  /** When a server may have had somebody subscribed without a client that learned of it. */
+  readonly attempts: Map<string, Stay[]>;
   /** Whether newcomers get earlier events. */
   readonly replays: boolean;
   readonly isCached: boolean;
@@ -28,11 +33,8 @@ export interface Client {
   readonly id: number;
   connection: Connection | undefined;
   user: string | undefined;
+  /** By channel its latest subscription. */
   readonly views: Map<string, View>;
-  /** The channels that it wants to be subscribed to. */
-  readonly wanted: Set<string>;
-  /** By channel, what it has received since it began or was told of a gap. */
-  readonly chains: Map<string, Chain>;
   /** Every socket that it has had. */
   readonly sockets: Set<number>;
 }
@@ -56,6 +58,9 @@ export interface View {
   readonly asked: number;
   confirmed: number;
   ended: number;
+  /** Whether the client has not unsubscribed. */
+  isWanted: boolean;
+  /** Where its events are. Before it is confirmed, the one that it would resume. */
   chain: Chain | undefined;
   /** Its first delivery in the chain. */
   from: number;
@@ -68,6 +73,10 @@ export interface View {
   /** Its list of members, if the channel has one. */
   members: Roster | undefined;
   count: number | undefined;
+}
+
+export function isLive({ confirmed, ended }: View): boolean {
+  return confirmed !== NEVER && ended === NEVER;
 }
 
 /** What a client has received of a channel without a gap: over several connections, if it has resumed. */

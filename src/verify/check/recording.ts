@@ -1,15 +1,36 @@
-import type { Header, Line, LineOf } from '../history/line.ts';
+import type { Header, Line, LineOf, Op } from '../history/line.ts';
+import { Beliefs, type Believers, Roster } from './beliefs.ts';
 import { Events, NEVER } from './events.ts';
 import { Faults } from './faults.ts';
 import { Graph, type Sorted } from './graph.ts';
-import { Ints, NONE, Times } from './lists.ts';
-import type { Chain, Channel, Client, Connection, Double, View } from './model.ts';
+import { addTo, firstOf, Ints, NONE, Times } from './lists.ts';
+import {
+  type Chain,
+  type Channel,
+  type Client,
+  type Connection,
+  type Double,
+  isLive,
+  type View,
+} from './model.ts';
 import { Publishes } from './publishes.ts';
-import { Roster } from './roster.ts';
 import { Texts } from './texts.ts';
 
 /** A stay or an absence that is longer is reported by webhooks. Milliseconds. */
 export const REPORTED_MS = 3000;
+
+/** After this time, a killed server has sent its last event. Milliseconds. */
+const SURELY_GONE_MS = 1000;
+
+/** Lines after which lists and counts may change for a while. */
+export const CHANGES: ReadonlySet<Op> = new Set([
+  'open',
+  'close',
+  'subscribe',
+  'subscribed',
+  'unsubscribe',
+  'fault',
+]);
 
 /** What is known after the lines so far. Says nothing about right and wrong. */
 export class Recording {
@@ -24,13 +45,19 @@ export class Recording {
   /** By event the one before it in its batch. */
   readonly batched = new Ints();
   readonly publishes = new Publishes();
+  /** All subscriptions that were confirmed, in that order, and how late an event was sent that one of them or of those before has. */
+  private readonly confirmedViews: View[] = [];
+  private latestSents: readonly number[] | undefined;
   deliveries = 0;
   triggers = 0;
   /** When a subscription, a member or a fault last changed. */
   changedAt = 0;
   /** Subscriptions that clients want, and those that are confirmed. */
-  wanted = 0;
-  confirmed = 0;
+  private wanted = 0;
+  private confirmed = 0;
+  /** Subscribers who have a list of members, and who were told a count. */
+  readonly lists: Believers = { all: 0, wrong: 0 };
+  readonly counts: Believers = { all: 0, wrong: 0 };
   private allSorted: Sorted | undefined;
   private receivedLength = 0;
   private readonly named = new Map<string, Channel>();
@@ -63,11 +90,7 @@ export class Recording {
 
   /** Whether all clients have every subscription that they want, and every list of members is right. */
   get isRight(): boolean {
-    if (this.wanted !== this.confirmed) return false;
-    for (const { live, present } of this.channels) {
-      for (const { members } of live) if (members?.equals(present) === false) return false;
-    }
-    return true;
+    return this.wanted === this.confirmed && this.lists.wrong === 0;
   }
 
   /** The subscription that a line is about, if that connection has it. */
@@ -104,25 +127,27 @@ export class Recording {
   /** Takes a line, with the subscription and the event that it is about. */
   apply(line: Line, view: View | undefined, event: number): void {
     this.times.push(line.t);
+    if (CHANGES.has(line.op)) {
+      const { until = 0 } = line as { readonly until?: number };
+      this.changedAt = Math.max(this.changedAt, line.t, until);
+    }
     switch (line.op) {
       case 'open':
         return this.open(line);
       case 'close': {
         const client = this.clients.get(line.c);
-        if (client?.connection?.n === line.n) this.disconnect(client);
+        if (client?.connection?.n === line.n) this.disconnect(client, line.heard);
         return;
       }
       case 'subscribe':
         return this.subscribe(line);
       case 'subscribed':
-        if (view?.chain === undefined && view?.ended === NEVER) this.confirm(line, view);
+        if (view?.confirmed === NEVER && view.ended === NEVER) this.confirm(line, view);
         return;
       case 'unsubscribe': {
         if (view === undefined) return;
-        const { client } = view.connection;
-        this.changedAt = line.t;
-        if (client.wanted.delete(line.ch)) this.wanted--;
-        client.chains.delete(line.ch);
+        if (view.isWanted) this.wanted--;
+        view.isWanted = false;
         return this.end(view);
       }
       case 'event':
@@ -130,13 +155,14 @@ export class Recording {
         if (event !== NONE) this.deliver(view, event);
         return;
       case 'joined':
-        if (view?.members?.has(line.user) === false) view.members.add(line.user);
-        return;
+        if (view?.members?.has(line.user) === true) return;
+        return this.changeList(view, (members) => members.add(line.user));
       case 'left':
-        view?.members?.remove(line.user);
-        return;
+        return this.changeList(view, (members) => members.remove(line.user));
       case 'counted':
-        if (view !== undefined) view.count = line.count;
+        if (view === undefined) return;
+        if (isLive(view)) view.channel.counts.change(view.count, line.count);
+        view.count = line.count;
         return;
       case 'trigger':
         return this.trigger(line);
@@ -149,7 +175,6 @@ export class Recording {
       case 'answer':
         return this.answer(line);
       case 'fault':
-        this.changedAt = Math.max(line.t, line.until ?? 0);
         return this.faults.add(line);
       default:
         this.publishes.apply(line);
@@ -202,16 +227,32 @@ export class Recording {
       index: this.channels.length,
       name,
       events: new Ints(),
-      chains: [],
       live: new Set(),
       present: new Roster(),
+      lists: new Beliefs(this.lists),
+      counts: new Beliefs(this.counts),
       stays: new Map(),
+      attempts: new Map(),
       replays: this.header.rules.replay.some(isReplayed),
       isCached: /^(?:private-encrypted-|private-|presence-)?cache-/.test(name),
     };
     this.channels.push(channel);
     this.named.set(name, channel);
     return channel;
+  }
+
+  /** Whether clients of other servers went on to receive: an earlier subscription has an event that was sent a while after this time. */
+  isOutlived(t: number): boolean {
+    let latest = 0;
+    this.latestSents ??= this.confirmedViews.map(({ latestSent }) => {
+      latest = latestSent === NONE ? latest : Math.max(latest, this.at(latestSent));
+      return latest;
+    });
+    const views = firstOf(
+      this.confirmedViews.length,
+      (at) => this.at(this.confirmedViews[at]?.confirmed ?? 0) > t,
+    );
+    return (this.latestSents[views - 1] ?? 0) > t + SURELY_GONE_MS;
   }
 
   private get now(): number {
@@ -224,7 +265,7 @@ export class Recording {
     return socket;
   }
 
-  private open({ c, n, socket, t }: LineOf<'open'>): void {
+  private open({ c, n, socket }: LineOf<'open'>): void {
     let client = this.clients.get(c);
     if (client === undefined) {
       client = {
@@ -232,8 +273,6 @@ export class Recording {
         connection: undefined,
         user: undefined,
         views: new Map(),
-        wanted: new Set(),
-        chains: new Map(),
         sockets: new Set(),
       };
       this.clients.set(c, client);
@@ -249,25 +288,27 @@ export class Recording {
     client.connection = connection;
     client.sockets.add(connection.socket);
     this.owners[connection.socket] = connection;
-    this.changedAt = t;
   }
 
-  private disconnect(client: Client): void {
+  /** Ends a connection. `heard`: what was sent after this time is lost with it. */
+  private disconnect(client: Client, heard = Infinity): void {
     if (client.connection === undefined) return;
-    this.changedAt = this.t;
-    client.connection.closed = this.now;
+    const ended = Math.min(
+      this.now,
+      firstOf(this.line, (line) => this.at(line) > heard),
+    );
+    client.connection.closed = ended;
     client.connection = undefined;
-    for (const view of client.views.values()) this.end(view);
+    for (const view of client.views.values()) this.end(view, ended);
   }
 
-  private subscribe({ c, n, ch, user, after = '', t }: LineOf<'subscribe'>): void {
+  private subscribe({ c, n, ch, user, after = '' }: LineOf<'subscribe'>): void {
     const client = this.clients.get(c);
     const connection = client?.connection;
     if (client === undefined || connection?.n !== n) return;
     const before = client.views.get(ch);
     if (before !== undefined) this.end(before);
-    if (!client.wanted.has(ch)) this.wanted++;
-    client.wanted.add(ch);
+    if (before?.isWanted !== true) this.wanted++;
     if (user !== undefined) client.user = user;
     client.views.set(ch, {
       connection,
@@ -277,7 +318,8 @@ export class Recording {
       asked: this.now,
       confirmed: NEVER,
       ended: NEVER,
-      chain: undefined,
+      isWanted: true,
+      chain: before?.isWanted === true ? before.chain : undefined,
       from: 0,
       received: 0,
       missed: 0,
@@ -286,63 +328,83 @@ export class Recording {
       members: undefined,
       count: undefined,
     });
-    this.changedAt = t;
   }
 
-  private confirm({ ch, members, resume, t }: LineOf<'subscribed'>, view: View): void {
+  private confirm({ members, resume }: LineOf<'subscribed'>, view: View): void {
     const { channel, user } = view;
     const { client } = view.connection;
-    const before = client.chains.get(ch);
     const resumes = resume?.ok === true && view.after !== '';
-    const chain = resumes && before !== undefined ? before : this.newChain(client, channel);
+    const before = resumes ? view.chain : undefined;
+    const chain = before ?? this.newChain(client, channel);
     chain.views.push(view);
     view.chain = chain;
     view.from = chain.events.length;
     if (resumes) view.missed = resume.missed;
     view.confirmed = this.now;
     if (members !== undefined) view.members = new Roster(members);
+    channel.lists.change(undefined, view.members?.fingerprint);
+    channel.counts.change(undefined, view.count);
     channel.live.add(view);
     if (channel.live.size === 1) this.beginStay(channel, '');
     if (user !== undefined) {
       if (!channel.present.has(user)) this.beginStay(channel, user);
       channel.present.add(user);
     }
+    this.changeTruth(channel);
+    this.confirmedViews.push(view);
     this.confirmed++;
-    this.changedAt = t;
   }
 
   private newChain(client: Client, channel: Channel): Chain {
     const index = this.chains.length;
     const chain = { index, client, channel, views: [], events: new Ints(), lines: new Ints() };
     this.chains.push(chain);
-    channel.chains.push(chain);
-    client.chains.set(channel.name, chain);
     return chain;
   }
 
   /** Ends a subscription, once. */
-  private end(view: View): void {
+  private end(view: View, at = this.now): void {
     if (view.ended !== NEVER) return;
-    view.ended = this.now;
+    const { channel, user, members, count } = view;
+    const wasLive = isLive(view);
+    view.ended = at;
     view.members = undefined;
-    if (view.chain === undefined) return;
-    const { channel, user } = view;
+    if (view.confirmed === NEVER) {
+      const attempt = { from: this.at(view.asked), until: this.t };
+      for (const who of ['', ...(user === undefined ? [] : [user])]) {
+        addTo(channel.attempts, who, attempt);
+      }
+    }
+    if (!wasLive) return;
+    channel.lists.change(members?.fingerprint, undefined);
+    channel.counts.change(count, undefined);
     channel.live.delete(view);
     if (channel.live.size === 0) this.endStay(channel, '');
     if (user !== undefined) {
       channel.present.remove(user);
       if (!channel.present.has(user)) this.endStay(channel, user);
     }
+    this.changeTruth(channel);
     this.confirmed--;
   }
 
+  private changeList(view: View | undefined, change: (members: Roster) => void): void {
+    if (view?.members === undefined) return;
+    const before = view.members.fingerprint;
+    change(view.members);
+    view.channel.lists.change(before, view.members.fingerprint);
+  }
+
+  private changeTruth({ lists, counts, present, live }: Channel): void {
+    lists.becomesTrue(present.fingerprint);
+    counts.becomesTrue(live.size);
+  }
+
   private beginStay({ stays }: Channel, user: string): void {
-    const all = stays.get(user) ?? [];
-    stays.set(user, all);
-    const last = all.at(-1);
+    const last = stays.get(user)?.at(-1);
     if (last !== undefined && this.t - last.until <= REPORTED_MS) {
       last.until = Number.POSITIVE_INFINITY;
-    } else all.push({ from: this.t, until: Number.POSITIVE_INFINITY });
+    } else addTo(stays, user, { from: this.t, until: Number.POSITIVE_INFINITY });
   }
 
   private endStay({ stays }: Channel, user: string): void {
@@ -353,7 +415,7 @@ export class Recording {
   private deliver(view: View | undefined, event: number): void {
     const { events } = this;
     if (events.seen.get(event) === NEVER) events.seen.set(event, this.now);
-    if (view?.chain === undefined || view.ended !== NEVER) return;
+    if (view?.chain === undefined || !isLive(view)) return;
     const { chain } = view;
     const before = view.received === 0 ? NONE : chain.events.get(chain.events.length - 1);
     if (before !== NONE && events.next.get(before) === NONE) events.next.set(before, event);

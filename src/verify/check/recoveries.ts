@@ -1,18 +1,7 @@
-import type { Line, Op } from '../history/line.ts';
-import type { Client } from './model.ts';
-import type { Recording } from './recording.ts';
+import type { Line } from '../history/line.ts';
+import { type Client, isLive } from './model.ts';
+import { CHANGES, type Recording } from './recording.ts';
 import type { Recovery } from './verdict.ts';
-
-/** Lines that change whether everything is right. */
-const CHANGES: ReadonlySet<Op> = new Set([
-  'open',
-  'close',
-  'subscribe',
-  'subscribed',
-  'unsubscribe',
-  'joined',
-  'left',
-]);
 
 /** Clients may notice a fault only this long after it began. Milliseconds. */
 const NOTICED_MS = 1000;
@@ -36,19 +25,28 @@ interface Waiting {
 export class Recoveries {
   private readonly recording: Recording;
   private readonly done: Recovery[] = [];
-  private readonly waiting: Waiting[] = [];
+  private waiting: Waiting[] = [];
+  /** When the first of these faults is over. */
+  private nextOver = Number.POSITIVE_INFINITY;
   private rightSince: number | undefined;
-  /** Since when each client is right; `undefined`: it is not. Of those alone that were wrong while a fault waited. */
-  private readonly clients = new Map<Client, number | undefined>();
+  /** When each client last changed while a fault waited: those that changed last come last. */
+  private readonly changed = new Map<number, number>();
 
   constructor(recording: Recording) {
     this.recording = recording;
   }
 
   get all(): readonly Recovery[] {
+    const isRightNow = (c: number) => {
+      const client = this.recording.clients.get(c);
+      return client === undefined || isRight(client);
+    };
+    const times = Array.from(this.changed, ([c, t]) =>
+      isRightNow(c) ? t : Number.POSITIVE_INFINITY,
+    );
     const missing = this.waiting.map(({ t }) => ({
       t,
-      ...this.clientsAfter(t, Number.POSITIVE_INFINITY),
+      ...clientsAfter(t, times, Number.POSITIVE_INFINITY),
       seconds: null,
     }));
     return [...this.done, ...missing].toSorted((a, b) => a.t - b.t);
@@ -56,69 +54,73 @@ export class Recoveries {
 
   /** Looks at a line after the recording has taken it. */
   see(line: Line): void {
+    const { t } = line;
+    const { isRight } = this.recording;
     if (line.op === 'fault') {
       if (this.done.length + this.waiting.length >= RECOVERIES_MAX) return;
-      const { what, t, until = t } = line;
       if (this.waiting.length === 0) {
-        this.rightSince = this.recording.isRight ? t : undefined;
-        this.clients.clear();
-        this.lookAtClients(t);
+        this.rightSince = isRight ? t : undefined;
+        this.changed.clear();
       }
+      const { what, until = t } = line;
       const noticed = what === 'redis-lost' ? until + REDIS_LOST_NOTICED_MS : t + NOTICED_MS;
+      const over = Math.max(until, noticed);
       const whileUnnoticed = what === 'kill' || what === 'power' ? t + END_NOTICED_MS : 0;
-      this.waiting.push({ t, until: Math.max(until, noticed), whileUnnoticed });
+      this.waiting.push({ t, until: over, whileUnnoticed });
+      this.nextOver = Math.min(this.nextOver, over);
       return;
     }
-    const [first] = this.waiting;
-    if (first === undefined) return;
+    if (this.waiting.length === 0) return;
     // Before this line, everything was as it is since `rightSince`.
-    if (this.rightSince !== undefined) this.finish(this.rightSince, line.t);
-    if (!CHANGES.has(line.op)) return;
-    if (!this.recording.isRight) this.rightSince = undefined;
-    else this.rightSince ??= line.t;
-    this.lookAtClients(line.t);
+    if (this.rightSince !== undefined && t >= this.nextOver) this.finish(this.rightSince, t);
+    if (!CHANGES.has(line.op) && line.op !== 'joined' && line.op !== 'left') return;
+    this.rightSince = isRight ? (this.rightSince ?? t) : undefined;
+    if (!('c' in line)) return;
+    this.changed.delete(line.c);
+    this.changed.set(line.c, t);
   }
 
-  private lookAtClients(t: number): void {
-    for (const client of this.recording.clients.values()) {
-      if (!isRight(client)) this.clients.set(client, undefined);
-      else if (this.clients.has(client)) {
-        this.clients.set(client, this.clients.get(client) ?? t);
-      }
-    }
-  }
-
+  /** Ends the wait for faults that are over, while all are right: each client since it last changed. */
   private finish(since: number, now: number): void {
-    for (let at = 0; at < this.waiting.length; at++) {
-      const one = this.waiting[at];
-      if (one === undefined || now < one.until) continue;
-      if (this.clients.size === 0 && now < one.whileUnnoticed) continue;
-      const { t } = one;
-      this.waiting.splice(at--, 1);
-      this.done.push({ t, ...this.clientsAfter(t, since), seconds: Math.max(0, since - t) / 1000 });
+    const isOver = ({ until, whileUnnoticed }: Waiting) =>
+      now >= until && (this.changed.size > 0 || now >= whileUnnoticed);
+    const times = [...this.changed.values()];
+    for (const { t } of this.waiting.filter(isOver)) {
+      const seconds = Math.max(0, since - t) / 1000;
+      this.done.push({ t, ...clientsAfter(t, times, t), seconds });
     }
-  }
-
-  /** When the first of the clients that a fault has reached was right again, and when half of them were. `since`: when those are that are not yet. */
-  private clientsAfter(t: number, since: number): Pick<Recovery, 'first' | 'median'> {
-    const sinces = [...this.clients.values()].map((each) => each ?? since);
-    const times = sinces.filter((each) => each > t).toSorted((a, b) => a - b);
-    // If a fault that has ended has reached nobody, all were right from its beginning on.
-    const without = since === Number.POSITIVE_INFINITY ? since : t;
-    const secondsAt = (at: number) => {
-      const seconds = ((times[at] ?? without) - t) / 1000;
-      return Number.isFinite(seconds) ? seconds : null;
-    };
-    return { first: secondsAt(0), median: secondsAt(Math.floor((times.length - 1) / 2)) };
+    this.waiting = this.waiting.filter((one) => !isOver(one));
+    this.nextOver = this.waiting.reduce(
+      (least, { until }) => Math.min(least, until),
+      Number.POSITIVE_INFINITY,
+    );
   }
 }
 
+/**
+ * When the first of the clients that a fault has reached was right again, and when half of them were. `without`: what counts if
+ * it has reached nobody.
+ */
+function clientsAfter(
+  t: number,
+  times: readonly number[],
+  without: number,
+): Pick<Recovery, 'first' | 'median'> {
+  const reached = times.filter((time) => time > t).toSorted((a, b) => a - b);
+  const secondsAt = (at: number) => {
+    const seconds = ((reached[at] ?? without) - t) / 1000;
+    return Number.isFinite(seconds) ? seconds : null;
+  };
+  return { first: secondsAt(0), median: secondsAt(Math.floor((reached.length - 1) / 2)) };
+}
+
 /** Whether a client has every subscription that it wants, and no wrong list of members. */
-function isRight({ wanted, views }: Client): boolean {
-  for (const name of wanted) {
-    const view = views.get(name);
-    if (view === undefined || !view.channel.live.has(view)) return false;
-    if (view.members?.equals(view.channel.present) === false) return false;
-  }
-  return true;
+function isRight({ views }: Client): boolean {
+  return [...views.values()].every(
+    (view) =>
+      !view.isWanted ||
+      (isLive(view) &&
+        (view.members === undefined ||
+          view.members.fingerprint === view.channel.present.fingerprint)),
+  );
 }

@@ -197,6 +197,20 @@ describe('known', () => {
     expect(old({ rules: { kept: [], replay: ['ne*'] } }, 'news').wrong).toEqual([]);
   });
 
+  it('allows a newcomer the cached event that excluded its socket, but not as a live event', () => {
+    const excluded = (told: Story) => told.send('a', 'cache-news', { except: '1.1' }).answer('a');
+    const newcomer = excluded(new Story().open(1)).enter(1, 'cache-news');
+    expect(newcomer.get(1, 'a', 'cache-news').wrong).toEqual([]);
+    const again = excluded(new Story().open(1))
+      .close(1)
+      .open(1, 2)
+      .enter(1, 'cache-news', { n: 2 });
+    expect(again.get(1, 'a', 'cache-news', { n: 2 }).wrong).toEqual([]);
+    expect(excluded(story(1, 'cache-news')).get(1, 'a', 'cache-news').wrong).toEqual(['known']);
+    const second = excluded(new Story().open(1)).enter(1, 'cache-news').send('b', 'cache-news');
+    expect(second.get(1, 'b', 'cache-news').get(1, 'a', 'cache-news').wrong).toContain('known');
+  });
+
   it('knows a refusal that is answered later', () => {
     expect(story(1).send('a').get(1, 'a').answer('a', 413).wrong).toEqual(['known']);
     expect(story(1).send('a').get(1, 'a').answer('a', 503).wrong).toEqual([]);
@@ -240,6 +254,15 @@ describe('arrives', () => {
     expect(late(story(1))).toEqual(['arrives']);
     expect(late(story(1).fault('pause', { until: 18_000 }))).toEqual([]);
     expect(late(story(1).fault('pause', { until: 12_000 }))).toEqual(['arrives']);
+  });
+
+  it('demands nothing of a link after it was last heard, whose client found out later', () => {
+    const silent = (fields: object) => {
+      const told = story(2).send('a').answer('a').get(1, 'a').after(30_000);
+      return told.say('close', { c: 2, n: 1, code: 1006, ...fields }).wrong;
+    };
+    expect([silent({}), silent({ heard: 60 })]).toEqual([['arrives'], []]);
+    expect(silent({ heard: 20_000 })).toEqual(['arrives']);
   });
 
   it('is excused where Redis has lost its last second, and for no other reason', () => {
@@ -292,6 +315,16 @@ describe('present and counts', () => {
     expect(ghost().fault('kill').after(14_000).say('calm').wrong).toEqual([]);
     expect(ghost().fault('kill').after(15_000).say('calm').wrong).toEqual(['present']);
     expect(room(['u']).after(5000).say('calm').wrong).toEqual([]);
+  });
+
+  it('wait until a server must have noticed that a link is silent', () => {
+    const told = (ms: number) =>
+      room(['u', 'ghost'])
+        .open(2)
+        .say('close', { c: 2, n: 1, code: 1006, until: 30_000 })
+        .after(ms)
+        .say('calm').wrong;
+    expect([told(34_000), told(35_000)]).toEqual([[], ['present']]);
   });
 
   it('compare the answer about users, and the last count', () => {
@@ -351,6 +384,15 @@ describe('webhooks', () => {
     expect([away(7900), away(8100)]).toEqual([[], ['webhooks']]);
   });
 
+  it('need not report an absence in which a server may have seen a subscription that it could not confirm', () => {
+    const away = (ms: number) => {
+      const told = occupied().after(4000).close(1).after(ms).open(1, 2);
+      told.say('subscribe', { c: 1, n: 2, ch: 'news' }).close(1, 2).after(ms).open(1, 3);
+      return told.enter(1, 'news', { n: 3 }).after(10_000).say('calm').wrong;
+    };
+    expect([away(7900), away(8100)]).toEqual([[], ['webhooks']]);
+  });
+
   it('need not report an absence that is short but for a pause, or for silence of Redis', () => {
     const away = (ms: number, what: string) => {
       const told = occupied().after(4000).close(1).fault(what, { until: 34_000 });
@@ -388,10 +430,45 @@ describe('webhooks', () => {
     expect(told.after(15_000).say('calm').wrong).toEqual([]);
   });
 
-  it('may lack the last 600 ms before a kill, and no more', () => {
-    const lost = (ms: number) =>
-      occupied().close(1).after(ms).fault('kill').after(30_000).say('calm').wrong;
+  const begins = (told: Story) =>
+    told.say('webhook', { ch: 'other', name: 'channel_occupied', time: 0, request: 'r0' });
+  const settled = (told: Story) => told.after(30_000).say('calm').wrong;
+
+  it('may lack what began in the last 600 ms before the only server was killed, and no more', () => {
+    const lost = (ms: number) => settled(begins(story(1)).after(ms).fault('kill'));
     expect([lost(500), lost(700)]).toEqual([['webhooks?'], ['webhooks']]);
+  });
+
+  it('may lack who left in the last 3.6 s before the only server was killed, and no more', () => {
+    const lost = (ms: number) => settled(occupied().close(1).after(ms).fault('kill'));
+    expect([lost(3500), lost(3700)]).toEqual([['webhooks?'], ['webhooks']]);
+  });
+
+  it('report again who was there or had just left when the only server was killed, and nobody else', () => {
+    const twice = (goneMs: number, fault: string) => {
+      const told = occupied().after(4000).close(1).after(goneMs).fault(fault).open(1, 2);
+      return settled(hook(told.enter(1, 'news', { n: 2 }), 'channel_occupied', 'r2'));
+    };
+    expect([twice(3500, 'kill'), twice(3700, 'kill')]).toEqual([['webhooks?'], ['webhooks']]);
+    expect(twice(3500, 'stop')).toEqual(['webhooks']);
+    const unconfirmed = new Story().open(1).say('subscribe', { c: 1, n: 1, ch: 'news' });
+    const again = hook(unconfirmed, 'channel_occupied', 'r1').close(1).fault('kill').open(1, 2);
+    const both = hook(again.enter(1, 'news', { n: 2 }), 'channel_occupied', 'r2');
+    expect(settled(both)).toEqual(['webhooks?']);
+  });
+
+  it('are all there if one of several servers was killed: clients of others go on to receive', () => {
+    const told = hook(story(1).open(2).enter(2, 'other'), 'channel_occupied', 'r1');
+    const killed = begins(told).after(4000).close(1).fault('kill').after(1500);
+    expect(settled(killed)).toEqual(['webhooks?']);
+    const others = begins(hook(story(1).open(2).enter(2, 'other'), 'channel_occupied', 'r1'));
+    const outlived = others.after(4000).close(1).fault('kill').after(1500).send('a', 'other');
+    expect(settled(outlived.answer('a').get(2, 'a', 'other'))).toEqual(['webhooks']);
+  });
+
+  it('may lack none of two stays because of a kill at another time', () => {
+    const told = occupied().after(4000).fault('kill').after(4000).close(1).after(9000).open(1, 2);
+    expect(settled(told.enter(1, 'news', { n: 2 }))).toEqual(['webhooks']);
   });
 });
 

@@ -38,14 +38,21 @@ export interface Report {
   checked(times?: number): void;
   /** Notes something that is not as promised. `excuse` is the fault that allows it. */
   broken(seen: Seen, excuse?: string): void;
+  /** Whether there are witnesses enough. */
+  readonly isFull: boolean;
+  /** Counts what is broken and needs no witness. */
+  more(times: number): void;
 }
 
-export interface RuleResult {
+/** How often a rule was checked, and what came of it. */
+interface Counts {
+  checked: number;
+  broken: number;
+  excused: number;
+}
+
+export interface RuleResult extends Readonly<Counts> {
   readonly state: 'held' | 'broken' | 'excused' | 'not-tried';
-  /** How often it was checked. */
-  readonly checked: number;
-  readonly broken: number;
-  readonly excused: number;
 }
 
 /**
@@ -79,49 +86,50 @@ const WITNESSES_MAX = 100;
 
 /** What the rules have found so far. */
 export class Findings {
-  private readonly counts = new Map(
+  private readonly counts = Object.fromEntries(
     ruleNames.map((name) => [name, { checked: 0, broken: 0, excused: 0 }]),
-  );
+  ) as Record<RuleName, Counts>;
   private readonly kept: Witness[] = [];
 
   reportOf(rule: RuleName): Report {
+    const { counts, kept } = this;
+    const own = counts[rule];
     return {
+      get isFull() {
+        return own.broken >= WITNESSES_MAX;
+      },
+      more: (times) => {
+        own.broken += times;
+      },
       checked: (times = 1) => {
-        this.of(rule).checked += times;
+        own.checked += times;
       },
       broken: (seen, excuse) => {
         const fault = excuse === undefined ? {} : { excuse };
         const witness = { rule, channel: '', client: null, events: [], ...seen, ...fault };
-        const times = ++this.of(witness.rule)[excuse === undefined ? 'broken' : 'excused'];
-        if (times <= WITNESSES_MAX) this.kept.push(witness);
+        const times = ++counts[witness.rule][excuse === undefined ? 'broken' : 'excused'];
+        if (times <= WITNESSES_MAX) kept.push(witness);
       },
     };
   }
 
   get rules(): Verdict['rules'] {
-    const results = Array.from(this.counts, ([name, count]): [RuleName, RuleResult] => [
-      name,
-      { state: stateOf(count), ...count },
-    ]);
+    const results = ruleNames.map((name) => {
+      const count = this.counts[name];
+      return [name, { state: stateOf(count), ...count }] as const;
+    });
     return Object.fromEntries(results) as Verdict['rules'];
   }
 
   /** What is broken first, in the order of time. */
   get witnesses(): readonly Witness[] {
     return this.kept
-      .toSorted((a, b) => a.t - b.t)
-      .toSorted((a, b) => Number('excuse' in a) - Number('excuse' in b))
+      .toSorted((a, b) => Number('excuse' in a) - Number('excuse' in b) || a.t - b.t)
       .slice(0, WITNESSES_MAX);
-  }
-
-  private of(rule: RuleName) {
-    const count = this.counts.get(rule);
-    if (count === undefined) throw new Error(`There is no rule ${rule}`);
-    return count;
   }
 }
 
-function stateOf({ checked, broken, excused }: Omit<RuleResult, 'state'>): RuleResult['state'] {
+function stateOf({ checked, broken, excused }: Counts): RuleResult['state'] {
   if (broken > 0) return 'broken';
   if (excused > 0) return 'excused';
   return checked > 0 ? 'held' : 'not-tried';

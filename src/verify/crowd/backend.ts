@@ -1,5 +1,5 @@
 import { recordOf } from '../../doctor/client/client-messages.ts';
-import { ask, type HttpResult } from '../../doctor/client/http-exchange.ts';
+import { ask } from '../../doctor/client/http-exchange.ts';
 import type { Destination } from '../../doctor/client/link.ts';
 import { type Credentials, signedTarget } from '../../doctor/client/signed-request.ts';
 import { type Recorder, recorded } from './recorder.ts';
@@ -14,7 +14,7 @@ export interface Triggered {
   readonly e: string;
   readonly channels: readonly string[];
   /** The socket that must not get it. */
-  readonly except?: string;
+  readonly except?: string | undefined;
   readonly key?: string;
 }
 
@@ -50,28 +50,12 @@ export class Backend {
   /** Triggers one event. With a key, it does so twice, as a backend that did not get the answer. */
   async trigger({ e, channels, except, key }: Triggered): Promise<void> {
     const { recorder } = this.options;
-    const body = {
-      name: EVENT,
-      channels,
-      data: JSON.stringify({ e }),
-      ...(except === undefined ? {} : { socket_id: except }),
-      ...(key === undefined ? {} : { idempotency_key: key }),
-    };
+    const data = JSON.stringify({ e });
+    const body = { name: EVENT, channels, data, socket_id: except, idempotency_key: key };
     for (let time = 0; time < (key === undefined ? 1 : 2); time++) {
-      recorder.add('trigger', {
-        e,
-        ch: channels,
-        ...(except === undefined ? {} : { except }),
-        ...(key === undefined ? {} : { key }),
-      });
-      const result = await this.call('POST', 'events', body);
-      const answer = result.kind === 'answer' ? recordOf(result.body) : undefined;
-      const ids = textsOf(answer?.['event_ids']);
-      recorder.add('answer', {
-        e,
-        status: statusOf(result),
-        ...(ids === undefined ? {} : { ids }),
-      });
+      recorder.add('trigger', { e, ch: channels, except, key });
+      const { status, answer } = await this.call('POST', 'events', body);
+      recorder.add('answer', { e, status, ids: textsOf(answer?.['event_ids']) });
     }
   }
 
@@ -80,55 +64,48 @@ export class Backend {
     const { recorder } = this.options;
     const batch = ++this.batches;
     for (const e of events) recorder.add('trigger', { e, ch: [channel], batch });
-    const result = await this.call('POST', 'batch_events', {
+    const { status, answer } = await this.call('POST', 'batch_events', {
       batch: events.map((e) => ({ name: EVENT, channel, data: JSON.stringify({ e }) })),
     });
-    const answer = result.kind === 'answer' ? recordOf(result.body)?.['batch'] : undefined;
-    const given: readonly unknown[] = Array.isArray(answer) ? answer : [];
+    const given = listOf(answer?.['batch']);
     for (const [at, e] of events.entries()) {
-      const id = recordOf(given[at])?.['event_id'];
-      const ids = typeof id === 'string' ? { ids: { [channel]: recorded(id) } } : {};
-      recorder.add('answer', { e, status: statusOf(result), ...ids });
+      const ids = textsOf({ [channel]: recordOf(given[at])?.['event_id'] });
+      recorder.add('answer', { e, status, ids });
     }
   }
 
   /** Asks who is in a presence channel. */
   async askUsers(channel: string): Promise<void> {
-    const result = await this.call('GET', `channels/${channel}/users`);
-    const answer = result.kind === 'answer' ? recordOf(result.body)?.['users'] : undefined;
-    const given: readonly unknown[] = Array.isArray(answer) ? answer : [];
-    const users = given.map((user) => recorded(String(recordOf(user)?.['id'])));
-    this.options.recorder.add('users', { ch: channel, status: statusOf(result), users });
+    const { status, answer } = await this.call('GET', `channels/${channel}/users`);
+    const users = listOf(answer?.['users']).map((user) => recorded(String(recordOf(user)?.['id'])));
+    this.options.recorder.add('users', { ch: channel, status, users });
   }
 
+  /** Sends a request. The status is 0 if there was no answer. */
   private async call(
     method: 'GET' | 'POST',
     resource: string,
     content?: object,
-  ): Promise<HttpResult> {
+  ): Promise<{ readonly status: number; readonly answer: ReturnType<typeof recordOf> }> {
     const { to: all, credentials, timeoutMs, onForbidden } = this.options;
     const to = all[this.turn++ % all.length];
     if (to === undefined) throw new Error('There is no address');
     const path = `/apps/${credentials.appId}/${resource}`;
     const body = content === undefined ? {} : { body: JSON.stringify(content) };
-    const target = signedTarget(
-      credentials,
-      { method, path, ...body },
-      to.endpoint.prefix,
-      Date.now(),
-    );
+    const request = { method, path, ...body };
+    const target = signedTarget(credentials, request, to.endpoint.prefix, Date.now());
     this.underWay++;
     const result = await ask(to, { method, target, headers: HEADERS, ...body }, timeoutMs);
     this.underWay--;
-    if (statusOf(result) === 403 && result.kind === 'answer') onForbidden(result.body);
-    return result;
+    if (result.kind !== 'answer') return { status: 0, answer: undefined };
+    if (result.status === 403) onForbidden(result.body);
+    return { status: result.status, answer: recordOf(result.body) };
   }
 }
 
-function statusOf(result: HttpResult): number {
-  return result.kind === 'answer' ? result.status : 0;
-}
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
+/** The texts of an object, or `undefined` if it has none. */
 function textsOf(value: unknown): Readonly<Record<string, string>> | undefined {
   const entries = Object.entries(recordOf(value) ?? {});
   const texts = entries.flatMap(([name, text]) =>

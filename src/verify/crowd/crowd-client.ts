@@ -18,6 +18,7 @@ import { type Ending, NO_CLOSE_FRAME } from '../../doctor/client/inbox.ts';
 import { type Destination, Link } from '../../doctor/client/link.ts';
 import { type Credentials, channelAuth } from '../../doctor/client/signed-request.ts';
 import type { Timers } from '../../runtime/ports.ts';
+import type { Fields, Op } from '../history/line.ts';
 import { Place } from './place.ts';
 import type { Part } from './plan.ts';
 import { type Recorder, recorded } from './recorder.ts';
@@ -33,6 +34,15 @@ const RETRY_MOST_MS = 2000;
 /** After this time without a message a client asks, unless the server names another. Source: Channels protocol, §1.2. Seconds. */
 const ACTIVITY_SECONDS = 120;
 
+/** How long a server may then wait for an answer, if it is not Fanfare with another setting. Milliseconds. */
+const PONG_MS = 30_000;
+
+/** What is known of a link that has become silent. */
+type Silent = Pick<Fields['close'], 'heard' | 'until'>;
+
+/** Lines about a connection. */
+type OfClient = { [O in Op]: Fields[O] extends { readonly c: number } ? O : never }[Op];
+
 export interface CrowdClientOptions {
   /** From 1 on. */
   readonly number: number;
@@ -41,6 +51,8 @@ export interface CrowdClientOptions {
   readonly credentials: Credentials;
   readonly timeoutMs: number;
   readonly recorder: Recorder;
+  /** After this time without a message a client asks for one, if the server does not demand it earlier. Milliseconds. */
+  readonly askAfterMs?: number | undefined;
   readonly timers: Timers;
   /** Called when the server refuses the client, with its reason. It then gives up. */
   readonly onRefused: (reason: string) => void;
@@ -126,7 +138,7 @@ export class CrowdClient {
     if (!this.subscribed.delete(channel)) return;
     this.left.add(channel);
     this.stale.add(channel);
-    this.options.recorder.add('unsubscribe', { c: this.options.number, n: this.n, ch: channel });
+    this.note('unsubscribe', { ch: channel });
     this.conversation?.send(unsubscribe(channel));
   }
 
@@ -145,12 +157,17 @@ export class CrowdClient {
 
   /** Sends a client event, if it may. */
   whisper(e: string): void {
-    const { part, number, recorder } = this.options;
-    const channel = part.whispers;
+    const channel = this.options.part.whispers;
     if (channel === undefined || !this.mayWhisper || !this.subscribed.has(channel)) return;
-    recorder.add('whisper', { c: number, n: this.n, ch: channel, e });
+    this.note('whisper', { ch: channel, e });
     const message = { event: CLIENT_EVENT, channel, data: JSON.stringify({ e }) };
     this.conversation?.send(JSON.stringify(message));
+  }
+
+  /** Writes down a line about this connection. */
+  private note<O extends OfClient>(op: O, fields: Omit<Fields[O], 'c' | 'n'>): void {
+    const { number: c, recorder } = this.options;
+    recorder.add(op, { c, n: this.n, ...fields } as Fields[O]);
   }
 
   private hear(message: ServerMessage): void {
@@ -168,15 +185,7 @@ export class CrowdClient {
     if (message.event.startsWith('pusher')) return;
     const name = recordOf(data)?.['e'];
     const e = recorded(typeof name === 'string' ? name : `another event: ${message.event}`);
-    const given = id === undefined ? {} : { id: recorded(id) };
-    const { recorder } = this.options;
-    recorder.add('event', {
-      c: this.options.number,
-      n: this.n,
-      ch: recorded(channel),
-      e,
-      ...given,
-    });
+    this.note('event', { ch: recorded(channel), e, id: id && recorded(id) });
     if (id !== undefined) this.places.get(channel)?.received(id, this.socket);
   }
 
@@ -184,39 +193,36 @@ export class CrowdClient {
     socketId: socket,
     activityTimeoutSeconds = ACTIVITY_SECONDS,
   }: Established): void {
-    const { number, part, recorder, timers, timeoutMs } = this.options;
+    const { part, recorder, timers, timeoutMs, askAfterMs = Infinity } = this.options;
+    const activityMs = activityTimeoutSeconds * 1000;
     this.silence = new Silence({
       timers,
-      activityMs: activityTimeoutSeconds * 1000,
+      activityMs: Math.min(activityMs, askAfterMs),
       pongMs: timeoutMs,
       ping: () => this.conversation?.send(ping),
-      onSilent: () => {
+      onSilent: (silentMs) => {
         this.conversation?.[Symbol.dispose]();
-        this.ended(NO_CLOSE_FRAME);
+        const heard = Math.max(0, recorder.now - silentMs);
+        this.ended(NO_CLOSE_FRAME, { heard, until: heard + activityMs + PONG_MS });
       },
     });
     this.socket = socket;
     this.n++;
     this.attempts = 0;
     this.error = undefined;
-    recorder.add('open', { c: number, n: this.n, socket: recorded(socket) });
+    this.note('open', { socket: recorded(socket) });
     for (const place of this.places.values()) place.connected(socket);
     for (const channel of part.channels) if (!this.left.has(channel)) this.ask(channel, socket);
   }
 
   /** Asks for a subscription. */
   private ask(channel: string, socket: string): void {
-    const { number, part, recorder, credentials } = this.options;
+    const { part, credentials } = this.options;
     const isPresence = channel.startsWith('presence-');
     const data = isPresence ? JSON.stringify({ user_id: part.user }) : undefined;
     const place = this.places.get(channel);
-    recorder.add('subscribe', {
-      c: number,
-      n: this.n,
-      ch: channel,
-      ...(isPresence ? { user: part.user } : {}),
-      ...(place === undefined ? {} : { after: place.id }),
-    });
+    const user = isPresence ? part.user : undefined;
+    this.note('subscribe', { ch: channel, user, after: place?.id });
     const signed = data === undefined ? channel : `${channel}:${data}`;
     const auth =
       isPresence || channel.startsWith('private-')
@@ -232,15 +238,14 @@ export class CrowdClient {
   }
 
   private heardOf(channel: string, news: ChannelNews, socket: string): void {
-    const { number, recorder } = this.options;
-    const at = { c: number, n: this.n, ch: recorded(channel) };
+    const ch = recorded(channel);
     switch (news.kind) {
       case 'subscribed': {
         const { members, resume } = news;
-        recorder.add('subscribed', {
-          ...at,
-          ...(members === undefined ? {} : { members: members.map(recorded) }),
-          ...(resume === undefined ? {} : { resume: { ...resume, id: recorded(resume.id) } }),
+        this.note('subscribed', {
+          ch,
+          members: members?.map(recorded),
+          resume: resume && { ...resume, id: recorded(resume.id) },
         });
         this.stale.delete(channel);
         this.subscribed.add(channel);
@@ -249,9 +254,9 @@ export class CrowdClient {
       }
       case 'joined':
       case 'left':
-        return recorder.add(news.kind, { ...at, user: recorded(news.user) });
+        return this.note(news.kind, { ch, user: recorded(news.user) });
       case 'counted':
-        return recorder.add('counted', { ...at, count: Math.max(0, Math.trunc(news.count) || 0) });
+        return this.note('counted', { ch, count: Math.max(0, Math.trunc(news.count) || 0) });
       default:
         return news satisfies never;
     }
@@ -269,10 +274,10 @@ export class CrowdClient {
     else this.error = error;
   }
 
-  private ended({ code }: Ending): void {
+  private ended({ code }: Ending, silence: Silent = {}): void {
     if (this.isOver) return;
     const { error } = this;
-    this.disconnected(code);
+    this.disconnected(code, silence);
     this.options.recorder.connectionLost(code);
     if (error?.code !== undefined && error.code !== null && error.code < 4100) {
       this.isOver = true;
@@ -283,10 +288,8 @@ export class CrowdClient {
   }
 
   /** Writes down that the connection is over. */
-  private disconnected(code: number): void {
-    if (this.socket !== undefined) {
-      this.options.recorder.add('close', { c: this.options.number, n: this.n, code });
-    }
+  private disconnected(code: number, silence: Silent = {}): void {
+    if (this.socket !== undefined) this.note('close', { code, ...silence });
     this.silence?.[Symbol.dispose]();
     this.silence = undefined;
     this.conversation = undefined;

@@ -16,6 +16,8 @@ export interface CrowdOptions {
   readonly timeoutMs: number;
   readonly recorder: Recorder;
   readonly timers: Timers;
+  /** See `CrowdClientOptions`. */
+  readonly askAfterMs?: number;
   /** Ends the run early. */
   readonly stop: AbortSignal;
 }
@@ -52,34 +54,19 @@ export class Crowd {
   private absent: CrowdClient | undefined;
 
   constructor(options: CrowdOptions) {
-    const { plan, clientsTo, apiTo, credentials, timeoutMs, recorder, timers } = options;
+    const { plan, clientsTo, apiTo, ...shared } = options;
     this.options = options;
     this.cutPauseMs = cutPauseMs(plan);
-    const refuse = (reason: string) => {
+    const onRefused = (reason: string) => {
       this.refused ??= reason;
     };
-    this.backend = new Backend({
-      to: apiTo,
-      credentials,
-      timeoutMs,
-      recorder,
-      onForbidden: (answer) => refuse(`a trigger is forbidden (403): ${answer}`),
-    });
+    const onForbidden = (answer: string) => onRefused(`a trigger is forbidden (403): ${answer}`);
+    this.backend = new Backend({ ...shared, to: apiTo, onForbidden });
     this.clients = Array.from({ length: plan.clients }, (_, at) => {
       const to = clientsTo[at % clientsTo.length];
       if (to === undefined) throw new Error('There is no address');
       const number = at + 1;
-      const part = partOf(plan, number);
-      return new CrowdClient({
-        number,
-        part,
-        to,
-        credentials,
-        timeoutMs,
-        recorder,
-        timers,
-        onRefused: refuse,
-      });
+      return new CrowdClient({ ...shared, number, part: partOf(plan, number), to, onRefused });
     });
   }
 
@@ -131,8 +118,7 @@ export class Crowd {
       case 5: {
         const hearers = this.clients.filter((client) => client.isReady && client.hears(channel));
         const except = hearers[Math.floor(Math.random() * hearers.length)]?.socket;
-        const excluding = except === undefined ? {} : { except };
-        void this.backend.trigger({ e, channels: [channel], ...excluding });
+        void this.backend.trigger({ e, channels: [channel], except });
         return 1;
       }
       case 6:

@@ -12,22 +12,10 @@ const TEXT_CHARACTERS_MAX = 200;
 /** More is not recorded: a history must be readable, and memory has an end. */
 const LINES_MAX = 20_000_000;
 
-/** After these, lists and counts may change for a while. */
-const CHANGES: ReadonlySet<Op> = new Set([
-  'open',
-  'close',
-  'subscribe',
-  'subscribed',
-  'unsubscribe',
-  'fault',
-]);
-
 /** Writes down what happens, at the moment when it happens, and checks it on the way. */
 export class Recorder {
   /** Set at the bound of a history. */
   isFull = false;
-  /** When a connection, a subscription or a fault last changed. */
-  changedAt = 0;
   private readonly timers: Timers;
   private readonly startMs: number;
   private readonly checker: Checker;
@@ -45,6 +33,11 @@ export class Recorder {
     write(JSON.stringify(header));
   }
 
+  /** When a connection, a subscription or a fault last changed. */
+  get changedAt(): number {
+    return this.checker.changedAt;
+  }
+
   /** Milliseconds since the start. */
   get now(): number {
     return Math.round((this.timers.now() - this.startMs) * 10) / 10;
@@ -54,7 +47,6 @@ export class Recorder {
   add<O extends Op>(op: O, fields: Fields[O], t = this.now): void {
     if (this.isFull) return;
     const line = { op, t, ...fields } as unknown as Line;
-    if (CHANGES.has(op)) this.changedAt = line.t;
     this.checker.add(line);
     this.write(JSON.stringify(line));
     this.lines++;

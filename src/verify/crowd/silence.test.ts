@@ -10,7 +10,7 @@ it('asks a silent server for a message, and gives up if none comes', async () =>
     activityMs: 10_000,
     pongMs: 5000,
     ping: () => happened.push(`ping ${timers.now()}`),
-    onSilent: () => happened.push(`silent ${timers.now()}`),
+    onSilent: (ms) => happened.push(`silent for ${ms} at ${timers.now()}`),
   });
   const startMs = timers.now();
 
@@ -26,7 +26,7 @@ it('asks a silent server for a message, and gives up if none comes', async () =>
   await timers.advance(60_000);
   expect(happened).toEqual([
     `ping ${startMs + 19_000}`,
-    `ping ${startMs + 34_000}`,
-    `silent ${startMs + 39_000}`,
+    `ping ${startMs + 34_100}`,
+    `silent for 19200 at ${startMs + 39_200}`,
   ]);
 });

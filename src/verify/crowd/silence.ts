@@ -7,9 +7,12 @@ export interface SilenceOptions {
   /** How long its answer may take. Milliseconds. */
   readonly pongMs: number;
   readonly ping: () => void;
-  /** Called once if no answer comes. */
-  readonly onSilent: () => void;
+  /** Called once if no answer comes, with how long nothing was heard. Milliseconds. */
+  readonly onSilent: (silentMs: number) => void;
 }
+
+/** Long enough to read what has arrived. Milliseconds. */
+const READ_MS = 100;
 
 /** Finds out that a link has become silent, as the libraries of clients do: no end of such a connection ever comes. */
 export class Silence implements Disposable {
@@ -42,9 +45,13 @@ export class Silence implements Disposable {
       }
       const askedAtMs = timers.now();
       ping();
-      this.cancel = timers.after(pongMs, () => {
+      const judge = () => {
         if (this.heardAtMs >= askedAtMs) this.cancel = this.look(activityMs);
-        else onSilent();
+        else onSilent(timers.now() - this.heardAtMs);
+      };
+      // If this process itself was too busy, the answer is there, and is read first.
+      this.cancel = timers.after(pongMs, () => {
+        this.cancel = timers.after(READ_MS, judge);
       });
     });
   }

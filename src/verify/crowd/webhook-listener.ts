@@ -69,17 +69,14 @@ export class WebhookListener implements AsyncDisposable {
     for (const event of events) {
       const { name, channel, user_id: user } = recordOf(event) ?? {};
       if (typeof name !== 'string' || typeof channel !== 'string' || !isOwn(channel)) continue;
-      recorder.add(
-        'webhook',
-        {
-          ch: recorded(channel),
-          name: recorded(name),
-          ...(typeof user === 'string' ? { user: recorded(user) } : {}),
-          time: Number.isFinite(time) && time >= 0 ? time : 0,
-          request,
-        },
-        now,
-      );
+      const fields = {
+        ch: recorded(channel),
+        name: recorded(name),
+        user: typeof user === 'string' ? recorded(user) : undefined,
+        time: time >= 0 && time < Infinity ? time : 0,
+        request,
+      };
+      recorder.add('webhook', fields, now);
     }
     response.writeHead(200).end();
   }

@@ -1,4 +1,4 @@
-import { type Ints, NONE } from '../lists.ts';
+import { firstOf, NONE } from '../lists.ts';
 import type { Chain, View } from '../model.ts';
 import { type MakeRule, seconds } from '../rule.ts';
 
@@ -102,8 +102,8 @@ export const arrives: MakeRule = (recording, report) => {
         const found = hole(chain, next);
         if (found !== undefined) broken(chain, next, found);
       });
-      const isAfter = (event: number) => events.sent.get(event) > first;
-      for (let at = firstOf(all, isAfter); at < all.length; at++) {
+      const begin = firstOf(all.length, (at) => events.sent.get(all.get(at)) > first);
+      for (let at = begin; at < all.length; at++) {
         const event = all.get(at);
         if (events.sent.get(event) > last) return;
         if (recording.isNotFor(event, chain.client)) continue;
@@ -115,14 +115,3 @@ export const arrives: MakeRule = (recording, report) => {
     },
   };
 };
-
-/** The place of the first event of which something is true, which is then true of all later ones. */
-function firstOf(events: Ints, isTrue: (event: number) => boolean): number {
-  let [low, high] = [0, events.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (isTrue(events.get(middle))) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}

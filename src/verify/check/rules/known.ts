@@ -36,17 +36,18 @@ function faultOf(recording: Recording, view: View | undefined, event: number): s
   const { events } = recording;
   const { socket, client } = view.connection;
   if (events.sender.get(event) === socket) return 'which it has sent itself';
+  // A newcomer gets the copy that a cache channel remembers, whoever was excluded when it was sent.
+  const isCopy =
+    view.channel.isCached && view.received === 0 && events.sent.get(event) < view.confirmed;
+  if (isCopy) return undefined;
   const accepted = events.accepted.get(event);
   const except = events.except.get(event);
   const owner = recording.ofSocket(except);
   // The socket that the client has now, or had when the event was answered.
   const wasOwn = owner?.client === client && owner.opened < accepted && accepted < owner.closed;
   if (except === socket || wasOwn) return 'which excludes its socket';
-  if (accepted > view.asked || mayBeOlder(view)) return undefined;
+  // What a client resumes, and what newcomers get, may be older.
+  if (accepted > view.asked || view.received < view.missed || view.channel.replays)
+    return undefined;
   return `which was answered at ${seconds(recording.at(accepted))}, before the subscription was asked for`;
-}
-
-/** Whether what comes now may be older than the subscription. */
-function mayBeOlder({ channel, received, missed }: View): boolean {
-  return channel.replays || received < missed || (channel.isCached && received === 0);
 }

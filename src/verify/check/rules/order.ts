@@ -33,7 +33,8 @@ export const order: MakeRule = (recording, report) => {
       event({ c, ch, e, t }, view, event) {
         if (view?.members === undefined || event === NONE) return;
         if (view.received < view.missed || view.channel.replays) return;
-        const { fingerprint } = view.members;
+        // The lower half of the fingerprint is enough.
+        const fingerprint = view.members.fingerprint | 0;
         const other = firsts.get(event);
         if (other === NONE) {
           lists.set(event, fingerprint);

@@ -1,6 +1,8 @@
+import { Roster } from '../beliefs.ts';
+import type { View } from '../model.ts';
 import type { Recording } from '../recording.ts';
-import { Roster } from '../roster.ts';
 import { type MakeRule, seconds } from '../rule.ts';
+import type { Report } from '../verdict.ts';
 
 /** The users of a difference that are named. */
 const NAMED_MAX = 5;
@@ -10,38 +12,58 @@ const CALM_MS = 5000;
 
 /** While nothing changes, every list of members is exactly the users who are subscribed, and so is the answer of the HTTP API. */
 export const present: MakeRule = (recording, report) => {
-  const compare = (t: number, channel: string, list: Roster, client: number | null) => {
-    report.checked();
-    const { present: right } = recording.channelNamed(channel);
-    if (list.equals(right)) return;
-    const whose =
-      client === null
-        ? `the answer to GET users of ${channel}`
-        : `the list of ${channel} that client ${client} has`;
-    const text = `${whose}${difference(list, right)}, at ${seconds(t)}, when nothing had changed for 5 s`;
-    report.broken({ channel, client, t, text });
-  };
+  const faultOf = (whose: string, list: Roster, { present: right }: { present: Roster }) =>
+    list.fingerprint === right.fingerprint ? undefined : `${whose}${difference(list, right)}`;
   return {
     see: {
-      calm({ t }) {
-        if (!isCalm(recording, t)) return;
-        for (const { name, live } of recording.channels) {
-          for (const { members, connection } of live) {
-            if (members !== undefined) compare(t, name, members, connection.client.id);
-          }
-        }
-      },
-      users({ t, ch, status, users }) {
-        if (status === 200 && isCalm(recording, t)) compare(t, ch, new Roster(users), null);
+      calm: checkBeliefs(recording, report, 'lists', ({ channel, members, connection }) => {
+        const whose = `the list of ${channel.name} that client ${connection.client.id} has`;
+        return members === undefined ? undefined : faultOf(whose, members, channel);
+      }),
+      users({ t, ch: channel, status, users }) {
+        if (status !== 200 || !isCalm(recording, t)) return;
+        report.checked();
+        const whose = `the answer to GET users of ${channel}`;
+        const fault = faultOf(whose, new Roster(users), recording.channelNamed(channel));
+        if (fault !== undefined) report.broken({ channel, t, text: fault + whenCalm(t) });
       },
     },
   };
 };
 
-/** Whether nothing has changed for so long, and no fault lasts, that everything must be right. */
-export function isCalm({ changedAt, faults }: Recording, at: number): boolean {
-  return at - changedAt >= CALM_MS && faults.hasSettled(at);
+/** Checks what subscribers were told. Looks at each of them only if some are wrong, and only until there are enough witnesses. */
+export function checkBeliefs(
+  recording: Recording,
+  report: Report,
+  of: 'lists' | 'counts',
+  faultOf: (view: View) => string | undefined,
+): (line: { readonly t: number }) => void {
+  return ({ t }) => {
+    if (!isCalm(recording, t)) return;
+    const { all, wrong } = recording[of];
+    report.checked(all);
+    if (wrong === 0) return;
+    if (report.isFull) return report.more(wrong);
+    let left = wrong;
+    for (const { name: channel, live } of recording.channels) {
+      for (const view of live) {
+        if (left === 0) return;
+        const fault = faultOf(view);
+        if (fault === undefined) continue;
+        const client = view.connection.client.id;
+        report.broken({ channel, client, t, text: fault + whenCalm(t) });
+        left--;
+      }
+    }
+  };
 }
+
+/** Whether nothing has changed for so long, and no fault lasts, that everything must be right. */
+function isCalm({ changedAt, faults }: Recording, at: number): boolean {
+  return at - changedAt >= CALM_MS && at >= faults.settledAt;
+}
+
+const whenCalm = (t: number) => `, at ${seconds(t)}, when nothing had changed for 5 s`;
 
 function difference(given: Roster, right: Roster): string {
   const named = (users: readonly string[]) => users.slice(0, NAMED_MAX).join(', ');

@@ -1,34 +1,43 @@
 import { Ints, NONE } from '../lists.ts';
 import { type MakeRule, seconds } from '../rule.ts';
-import { Texts } from '../texts.ts';
+import { HashTable, hashOf } from '../texts.ts';
+
+/** The number at the begin of an id. */
+const NUMBER = /^(\d{1,15})-/;
 
 /** The ids by which clients resume are right. Whether they then have everything is checked with what `arrives`. */
 export const resumes: MakeRule = (recording, report) => {
   const { events } = recording;
-  const ids = new Texts();
-  /** By event its id, and by id the event that has it. */
-  const idOf = new Ints();
-  const eventOf = new Ints();
+  // By event: the number of its id, as far as 31 bits go, and a hash of the rest. A text for each would take the memory three times.
+  const numbers = new Ints();
+  const hashes = new Ints();
+  const table = new HashTable((event) => hashes.get(event));
   const broken = (event: number, t: number, text: string) => {
     const channel = recording.channelOf(event).name;
     report.broken({ channel, events: [events.nameOf(event)], t, text });
   };
   /** Compares an id with those that the event has elsewhere, and with those of other events. */
-  const compare = (event: number, given: string, t: number) => {
+  const compare = (event: number, id: string, t: number) => {
     const { name, index } = recording.channelOf(event);
-    const prefix = `${index} `;
-    const id = ids.add(prefix + given);
-    const before = idOf.get(event);
+    const number = Number(NUMBER.exec(id)?.[1] ?? 0) & 0x7fffffff;
+    const hash = hashOf(id) ^ index;
+    const before = numbers.get(event);
     const said = () => `event ${events.nameOf(event)} in ${name}`;
     if (before === NONE) {
-      idOf.set(event, id);
-      const other = eventOf.get(id);
-      eventOf.set(id, event);
-      if (other === NONE || other === event) return;
-      broken(event, t, `${said()} has the id ${given} of ${events.nameOf(other)}`);
-    } else if (before !== id) {
-      const first = ids.text(before).slice(prefix.length);
-      broken(event, t, `${said()} has two ids: ${first}, and ${given} at ${seconds(t)}`);
+      const other = table.find(
+        hash,
+        (one) =>
+          hashes.get(one) === hash &&
+          numbers.get(one) === number &&
+          events.channel.get(one) === index,
+      );
+      numbers.set(event, number);
+      hashes.set(event, hash);
+      table.add(event);
+      if (other === NONE) return;
+      broken(event, t, `${said()} has the id ${id} of ${events.nameOf(other)}`);
+    } else if (before !== number || hashes.get(event) !== hash) {
+      broken(event, t, `${said()} has two ids: ${before}-…, and ${id} at ${seconds(t)}`);
     }
   };
   return {
@@ -45,11 +54,11 @@ export const resumes: MakeRule = (recording, report) => {
       event({ id, t, c, ch }, view, event) {
         if (id === undefined || event === NONE) return;
         compare(event, id, t);
-        const number = /^\d+-/.test(id) ? Number.parseInt(id, 10) : Number.NaN;
-        if (view === undefined || Number.isNaN(number)) return;
+        const [, number] = NUMBER.exec(id) ?? [];
+        if (view === undefined || number === undefined) return;
         const before = view.number;
-        view.number = number;
-        if (number > before) return;
+        view.number = Number(number);
+        if (view.number > before) return;
         if (recording.faults.any(['redis-lost'], recording.at(view.confirmed), t)) return;
         const text = `client ${c} received the id ${id} in ${ch} at ${seconds(t)}, after the number ${before}: numbers must grow`;
         broken(event, t, text);

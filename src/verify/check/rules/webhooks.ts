@@ -1,33 +1,37 @@
 import type { LineOf } from '../../history/line.ts';
+import { type Fault, WRITTEN_MS } from '../faults.ts';
+import { addTo } from '../lists.ts';
 import type { Channel, Stay } from '../model.ts';
 import { REPORTED_MS, type Recording } from '../recording.ts';
 import { type MakeRule, seconds } from '../rule.ts';
 
 type Webhook = LineOf<'webhook'>;
 
-/** The two events that alternate, of users and of whole channels. */
-const pairs = [
-  { begin: 'member_added', end: 'member_removed', ofUser: true },
-  { begin: 'channel_occupied', end: 'channel_vacated', ofUser: false },
-] as const;
-
-type Pair = (typeof pairs)[number];
+/** The two events that alternate, of whole channels and of users. */
+const ofChannel = { begin: 'channel_occupied', end: 'channel_vacated' };
+const ofUser = { begin: 'member_added', end: 'member_removed' };
 
 /** How long nothing must have changed before the last webhook must be true. Milliseconds. */
 const CALM_MS = 10_000;
 
-/** Joins stays with an absence between them that no server may have noticed. */
-function withoutUnnoticed(stays: readonly Stay[], { faults, header }: Recording): readonly Stay[] {
+/** The stays of a user, joined where no server may have noticed the absence between them. */
+function noticedStays({ stays, attempts }: Channel, user: string, { faults, header }: Recording) {
   // A busy server sees the end of a stay later than the client has sent it.
   const unnoticedMs = REPORTED_MS + header.T;
   const mayBeUnnoticed = (gone: number, back: number) =>
     back - gone <= unnoticedMs || faults.mayHide(gone, back);
+  const unsure = new Set(attempts.get(user));
   const joined: Stay[] = [];
-  for (const stay of stays) {
-    const before = joined.at(-1);
-    if (before !== undefined && mayBeUnnoticed(before.until, stay.from)) {
-      before.until = stay.until;
-    } else joined.push({ ...stay });
+  let current: Stay | undefined;
+  let goneSince = Number.NEGATIVE_INFINITY;
+  for (const stay of [...(stays.get(user) ?? []), ...unsure].toSorted((a, b) => a.from - b.from)) {
+    if (!mayBeUnnoticed(goneSince, stay.from)) current = undefined;
+    goneSince = Math.max(goneSince, stay.until);
+    if (unsure.has(stay)) continue;
+    if (current === undefined) {
+      current = { ...stay };
+      joined.push(current);
+    } else current.until = stay.until;
   }
   return joined;
 }
@@ -45,8 +49,9 @@ function hasLongStay({ stays }: Channel): boolean {
 
 /** Each stay longer than 3 s is reported, each once, and in the end what was reported last is true. */
 export const webhooks: MakeRule = (recording, report) => {
-  /** Without those that were sent again. By pair and channel, then by user. */
+  /** Without those that were sent again. By channel, then by user; `''`: about the channel. */
   const events = new Map<string, Map<string, Webhook[]>>();
+  const tried = new Set<typeof ofUser>();
   const requests = new Set<string>();
   let current: string | undefined;
   let isRepeated = false;
@@ -55,87 +60,72 @@ export const webhooks: MakeRule = (recording, report) => {
   /** From the clock of the servers to that of the history: no webhook comes before it was made. */
   let clockMs = Number.POSITIVE_INFINITY;
 
-  const usersOf = ({ begin }: Pair, channel: string) => {
-    const key = `${begin} ${channel}`;
-    const users = events.get(key) ?? new Map<string, Webhook[]>();
-    events.set(key, users);
-    return users;
-  };
+  const isOnly = ({ from }: Fault) => !recording.isOutlived(from);
+  /** The kill of the only server with which a webhook was lost that was due between two times. */
+  const lost = (from: number, to: number) => recording.faults.excuse('webhooks', from, to, isOnly);
+  const lostBegin = ({ from }: Stay) => lost(from, from);
+  /** An end is due only some time after it: the server may have been killed meanwhile. */
+  const lostEnd = ({ until }: Stay) => lost(until, until + REPORTED_MS);
 
-  /** `from` and `to`: when what is missing may have been lost. */
-  const broken = (channel: string, t: number, text: string, [from, to] = [t, t]) => {
-    const excuse = recording.faults.excuse('webhooks', from, to);
-    report.broken({ channel, t, text }, excuse);
-  };
+  /** Why the same may have been reported twice between two times, or the end of a stay first. */
+  const whyTwice = (isBegin: boolean, stays: readonly Stay[], from: number, to: number) =>
+    recording.faults.excuse('webhooks', from, to, (kill) => {
+      const mayBeLost = (stay: Stay) =>
+        // Who was there, or had left just before, is reported as added again.
+        isBegin
+          ? stay.until >= kill.from - REPORTED_MS - WRITTEN_MS
+          : stay.from >= kill.from - WRITTEN_MS;
+      return isOnly(kill) && stays.some((stay) => stay.from <= kill.until && mayBeLost(stay));
+    });
 
-  const checkOrder = (
-    { end }: Pair,
-    channel: string,
-    about: string,
-    ordered: readonly Webhook[],
-  ) => {
-    let before: Webhook | undefined;
-    for (const event of ordered) {
+  const checkUser = (one: Channel, user: string) => {
+    const { name: channel } = one;
+    const { begin, end } = user === '' ? ofChannel : ofUser;
+    const about = user === '' ? channel : `${user} in ${channel}`;
+    const stays = one.stays.get(user) ?? [];
+    const possible = [...stays, ...(one.attempts.get(user) ?? [])];
+    const broken = (t: number, text: string, excuse?: string) =>
+      report.broken({ channel, t, text }, excuse);
+    // Requests may arrive in any order.
+    const ordered = (events.get(channel)?.get(user) ?? []).toSorted((a, b) => a.time - b.time);
+    for (const [at, { name, t }] of ordered.entries()) {
       report.checked();
-      const { name, t } = event;
-      if (name === (before?.name ?? end)) {
-        const times =
-          before === undefined
-            ? `at ${seconds(t)} first`
-            : `twice, ${seconds(before.t)} and ${seconds(t)}`;
-        // The first may have come long after it was made, such as from a server that was killed in between.
-        const from = before === undefined ? t : Math.min(before.t, before.time + clockMs);
-        const text = `${name} of ${about} came ${times}`;
-        broken(channel, t, text, [from, t]);
-      }
-      before = event;
+      const before = ordered[at - 1];
+      if (name !== (before?.name ?? end)) continue;
+      const first = `at ${seconds(t)} first`;
+      const times = before ? `twice, ${seconds(before.t)} and ${seconds(t)}` : first;
+      // The first may have come long after it was made, such as from a server that was killed in between.
+      const from = before === undefined ? 0 : Math.min(before.t, before.time + clockMs);
+      broken(t, `${name} of ${about} came ${times}`, whyTwice(name === begin, possible, from, t));
     }
-  };
-
-  /** Compares what was reported with who was there. */
-  const checkStays = (
-    { begin }: Pair,
-    { name, stays: all }: Channel,
-    user: string,
-    ordered: readonly Webhook[],
-  ) => {
+    if (calmAt < recording.changedAt) return;
     report.checked();
-    const about = user === '' ? name : `${user} in ${name}`;
-    const stays = all.get(user) ?? [];
-    const last = stays.at(-1);
+    const last = possible.reduce<Stay | undefined>(
+      (latest, stay) => (latest === undefined || stay.until > latest.until ? stay : latest),
+      undefined,
+    );
     const isThere = last?.until === Number.POSITIVE_INFINITY;
-    if (isThere !== (ordered.at(-1)?.name === begin)) {
+    const said = ordered.at(-1)?.name ?? 'nothing';
+    if (isThere !== (said === begin)) {
       const changedAt = (isThere ? last?.from : last?.until) ?? 0;
-      const said = ordered.at(-1)?.name ?? 'nothing';
       const text = `${said} of ${about} is the last webhook, but since ${seconds(changedAt)} it is ${isThere ? 'there' : 'gone'}`;
-      return broken(name, calmAt, text, [changedAt, changedAt]);
+      return broken(calmAt, text, last && (isThere ? lostBegin(last) : lostEnd(last)));
     }
-    const long = withoutUnnoticed(stays, recording).filter(
+    const long = noticedStays(one, user, recording).filter(
       ({ from, until }) => until - from > REPORTED_MS,
     );
-    const reported = ordered.filter((event) => event.name === begin).length;
+    const reported = ordered.filter(({ name }) => name === begin).length;
     if (reported >= long.length) return;
     const text = `${begin} of ${about} came ${reported} times, for ${long.length} stays of more than 3 s`;
-    broken(name, calmAt, text, [stays[0]?.from ?? 0, calmAt]);
-  };
-
-  const checkChannel = (pair: Pair, channel: Channel) => {
-    const users = usersOf(pair, channel.name);
-    const known = [...users.keys(), ...channel.stays.keys()].filter((user) => user !== '');
-    for (const user of pair.ofUser ? new Set(known) : ['']) {
-      // Requests may arrive in any order.
-      const ordered = (users.get(user) ?? []).toSorted((a, b) => a.time - b.time);
-      const about = user === '' ? channel.name : `${user} in ${channel.name}`;
-      checkOrder(pair, channel.name, about, ordered);
-      if (calmAt >= recording.changedAt) checkStays(pair, channel, user, ordered);
-    }
+    const whyLost = long.flatMap((stay) => lostBegin(stay) ?? []);
+    broken(calmAt, text, whyLost[long.length - reported - 1]);
   };
 
   return {
     see: {
       calm({ t }) {
         const isCalm = t - recording.changedAt >= CALM_MS;
-        if (isCalm && recording.faults.haveWebhooksSettled(t)) calmAt = t;
+        if (isCalm && t >= recording.faults.webhooksSettledAt) calmAt = t;
       },
       webhook(line) {
         clockMs = Math.min(clockMs, line.t - line.time);
@@ -145,23 +135,28 @@ export const webhooks: MakeRule = (recording, report) => {
           isRepeated = requests.has(line.request);
           requests.add(line.request);
         }
-        const pair = pairs.find(({ begin, end }) => line.name === begin || line.name === end);
+        const pair = [ofUser, ofChannel].find(
+          ({ begin, end }) => line.name === begin || line.name === end,
+        );
         if (isRepeated || pair === undefined) return;
-        const users = usersOf(pair, line.ch);
-        const user = pair.ofUser ? (line.user ?? '') : '';
-        const known = users.get(user);
-        if (known === undefined) users.set(user, [line]);
-        else known.push(line);
+        tried.add(pair);
+        const user = pair === ofUser ? line.user : '';
+        const users = events.get(line.ch) ?? new Map<string, Webhook[]>();
+        events.set(line.ch, users);
+        if (user !== undefined) addTo(users, user, line);
       },
     },
     end() {
-      const isTried = (pair: Pair) => [...events.keys()].some((key) => key.startsWith(pair.begin));
-      const tried = pairs.filter(isTried);
       const channels = recording.channels.filter(isReported);
       const isWanted = recording.header.webhooks && calmAt >= 0 && channels.some(hasLongStay);
-      if (tried.length === 0 && isWanted) broken('', calmAt, 'no webhook of these channels came');
-      for (const pair of tried) {
-        for (const channel of channels) checkChannel(pair, channel);
+      if (tried.size === 0 && isWanted) {
+        report.broken({ t: calmAt, text: 'no webhook of these channels came' });
+      }
+      for (const channel of channels) {
+        const reported = events.get(channel.name)?.keys() ?? [];
+        for (const user of new Set([...reported, ...channel.stays.keys()])) {
+          if (tried.has(user === '' ? ofChannel : ofUser)) checkUser(channel, user);
+        }
       }
     },
   };
