@@ -3,8 +3,12 @@ import { worldTests } from './world-tests.ts';
 worldTests('store', {
   long: 2_000,
   deliveries: 0,
-  sabotages: { 'lose-webhook': 'webhooks', 'lose-answered': 'pushes' },
+  sabotages: {
+    'lose-webhook': 'webhooks',
+    'double-webhook': 'webhooks',
+    'lose-answered': 'pushes',
+  },
 });
 
 // A long run lets each call fail in each way.
-worldTests('every-call', { usual: 4, long: 900, deliveries: 0, sabotages: {} });
+worldTests('every-call', { usual: 4, long: 540, deliveries: 0, sabotages: {} });
