@@ -5,7 +5,13 @@ import type { ReplacedModule } from '../servers/replaced-modules.ts';
 export const redisModules: readonly ReplacedModule[] = [
   {
     module: /\/src\/engines\/redis\/link\/open-socket\.ts$/,
-    text: `export { openSocket } from ${JSON.stringify(join(import.meta.dir, 'open-socket.ts'))};`,
+    // Each release looks for an error of its own class, and names a server in its own way.
+    text: `
+      import { RedisAway } from './reply.ts';
+      import { openModelledSocket } from ${JSON.stringify(join(import.meta.dir, 'open-socket.ts'))};
+      export const openSocket = (party, options) =>
+        openModelledSocket((party.endpoint ?? party).port, options, (why) => new RedisAway('cannot connect: ' + why, false));
+    `,
   },
   {
     // Fewer, because most would hold nothing, and take most of the time. So channels also have some in common.

@@ -23,6 +23,7 @@ const replaced: readonly ReplacedModule[] = [
       export const RAISE_LIMIT = '';
       export const areFew = () => false;
       export const readOpenFiles = () => undefined;
+      export const shareOpenFiles = () => undefined;
       export const countOpenFiles = () => 0;
     `,
   },

@@ -1,6 +1,10 @@
 import type { App } from '../../../src/channels/app.ts';
 import { type Config, configSchema } from '../../../src/config/schema.ts';
-import type { BackgroundToLoop, InitialState } from '../../../src/node/link/messages.ts';
+import type {
+  BackgroundToLoop,
+  InitialState,
+  LoopToBackground,
+} from '../../../src/node/link/messages.ts';
 import { PLENTY_BYTES, shareMemory } from '../../../src/node/memory/shares.ts';
 import { RealtimeLoops } from '../../../src/node/realtime/realtime-loops.ts';
 import { StopTime } from '../../../src/node/stop-time.ts';
@@ -11,6 +15,7 @@ import { Context } from '../kernel/context.ts';
 import { ModelledPort } from '../network/message-ports.ts';
 import type { Network } from '../network/network.ts';
 import { ModelledBackground, type WebhookSink, type WebhookStore } from './background.ts';
+import type { OldRelease } from './old-release.ts';
 import { setHost, type ThreadHost } from './thread-host.ts';
 
 export interface ServerProcessOptions {
@@ -34,6 +39,8 @@ export interface ServerProcessOptions {
   readonly eventMs: number;
   /** What its wall clock is ahead. Milliseconds. */
   readonly clockAheadMs: number;
+  /** The release that it runs, with its app as in a configuration file; otherwise the present code. */
+  readonly old?: { readonly release: OldRelease; readonly app: object } | undefined;
 }
 
 /** A server: all of its realtime loops are the real ones, the rest of the process is modelled. */
@@ -50,7 +57,7 @@ export class ServerProcess implements ThreadHost {
   /** Its threads. */
   readonly contexts = new Set<Context>();
   private readonly background: ModelledBackground;
-  private realtime: RealtimeLoops | undefined;
+  private realtime: Pick<RealtimeLoops, 'stop' | 'end'> | undefined;
   private toBackground: ModelledPort | undefined;
   private readonly backgroundStopped = Promise.withResolvers<void>();
   private readonly stopTime = new StopTime();
@@ -89,7 +96,8 @@ export class ServerProcess implements ThreadHost {
       }
       onListening();
     };
-    this.options.network.kernel.after(0, () => void begin(), this.main);
+    kernel.trace?.(`${this.options.name} starts`);
+    kernel.after(0, () => void begin(), this.main);
   }
 
   /** As `SIGTERM` does. Calls back when the process has ended. */
@@ -141,7 +149,8 @@ export class ServerProcess implements ThreadHost {
   }
 
   private async open(): Promise<number> {
-    const { loops, network, apps, histories } = this.options;
+    const { loops, network, apps, histories, old } = this.options;
+    if (old !== undefined) return await this.openOld(old.release, old.app);
     const { config, background } = this;
     const own = this.addThread('background');
     const ports = Array.from({ length: loops }, () => ModelledPort.pair(network));
@@ -181,6 +190,26 @@ export class ServerProcess implements ThreadHost {
     }
     await realtime.openThreads(this.initialState(apps, histories));
     return (await realtime.listen()).port;
+  }
+
+  private async openOld(release: OldRelease, app: object): Promise<number> {
+    const { network, settings, name } = this.options;
+    const [background, port] = ModelledPort.pair(network);
+    this.background.serve(background, this.addThread('background'));
+    const toBackground = (message: LoopToBackground) => port.postMessage(message);
+    const loops = release.open({
+      ...{ settings, app, toBackground },
+      log: this.log,
+      serverName: name,
+    });
+    this.realtime = { stop: () => loops.stop(), end: async () => undefined };
+    this.toBackground = port;
+    port.onmessage = ({ data }) => {
+      const message = data as BackgroundToLoop | { readonly type: 'stopped' };
+      if (message.type === 'stopped') this.backgroundStopped.resolve();
+      else release.receive(loops, message, toBackground);
+    };
+    return (await loops.listen()).port;
   }
 
   private initialState(apps: readonly App[], histories: Uint8Array | undefined): InitialState {

@@ -12,6 +12,12 @@ export const worlds: Readonly<Record<string, () => Promise<World>>> = {
     replaceRuntime(redisModules);
     return (await import('./cluster/world.ts')).cluster;
   },
+  async upgrade() {
+    replaceRuntime(redisModules);
+    const { upgrade } = await import('./cluster/world.ts');
+    const { OldRelease } = await import('../servers/old-release.ts');
+    return upgrade(await OldRelease.load());
+  },
   async threads() {
     replaceRuntime();
     return (await import('./threads/world.ts')).threads;

@@ -29,12 +29,17 @@ const REPLAYED = 3;
 
 /** The app of a world. */
 export function appOf(keptEvents: number): App {
+  return appSettings.parse(settingsOfApp(keptEvents));
+}
+
+/** The same, as in a configuration file. */
+export function settingsOfApp(keptEvents: number): object {
   const kept = (beginning: string, replay = 0) => ({
     channels: `${beginning}*`,
     events: keptEvents,
     replay,
   });
-  return appSettings.parse({
+  return {
     id: credentials.appId,
     keys: [{ key: credentials.key, secret: credentials.secret }],
     clientEvents: true,
@@ -51,7 +56,7 @@ export function appOf(keptEvents: number): App {
         events: ['channel_occupied', 'channel_vacated', 'member_added', 'member_removed'],
       },
     ],
-  });
+  };
 }
 
 export function headerOf(webhooks: boolean): Header {

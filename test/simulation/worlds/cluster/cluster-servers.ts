@@ -3,8 +3,9 @@ import type { FaultKind } from '../../../../src/verify/history/line.ts';
 import type { Random } from '../../../../testing/random.ts';
 import type { Delays } from '../../network/pipe.ts';
 import { RedisHost, useRedis } from '../../redis/redis-host.ts';
+import type { OldRelease } from '../../servers/old-release.ts';
 import { ServerProcess } from '../../servers/server-process.ts';
-import { appOf } from '../channels/app.ts';
+import { appOf, settingsOfApp } from '../channels/app.ts';
 import type { Scene, Servers } from '../channels/play.ts';
 
 /** How long a server is away, or stands still, at most. Milliseconds. */
@@ -48,14 +49,23 @@ const absences: readonly Kind[] = ['pause', 'redis-silent', 'redis-hidden'];
 /** How long after the one the other may come. Milliseconds. */
 const APART_MS = 15_000;
 const clockKinds = ['clock', 'clock'] as const;
+/** What the latest release has kept its promises in. The rest was mended after it. */
+const oldKinds: readonly Kind[] = ['stop', 'stop', 'stop', 'kill', 'busy'];
 
 type Kind = (typeof kinds)[number] | (typeof clockKinds)[number];
+
+interface ClusterOptions {
+  readonly losesWebhook: () => boolean;
+  /** A release that each start of a server may run in place of the present code. It has one loop. */
+  readonly old: OldRelease | undefined;
+}
 
 /** Servers that share one or two Redis servers. */
 export class ClusterServers implements Servers {
   readonly haveRightClocks: boolean;
   private readonly scene: Scene;
   private readonly losesWebhook: () => boolean;
+  private readonly old: OldRelease | undefined;
   private readonly loops: number;
   private readonly places: readonly Place[];
   private readonly redis: ReadonlyMap<number, RedisHost>;
@@ -64,12 +74,13 @@ export class ClusterServers implements Servers {
   private absentUntilMs = Number.NEGATIVE_INFINITY;
   private lostAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(scene: Scene, losesWebhook: () => boolean) {
+  constructor(scene: Scene, { losesWebhook, old }: ClusterOptions) {
     const { kernel, network, conditions } = scene;
     const { random } = kernel;
     this.scene = scene;
     this.losesWebhook = losesWebhook;
-    const hasThreads = random.chance(0.25);
+    this.old = old;
+    const hasThreads = random.chance(0.25) && old === undefined;
     this.loops = hasThreads ? 2 : 1;
     this.haveRightClocks = random.chance(0.6);
     this.places = Array.from({ length: hasThreads ? 2 : random.between(2, 3) }, (_, number) => ({
@@ -128,6 +139,7 @@ export class ClusterServers implements Servers {
   }
 
   private get kinds(): readonly Kind[] {
+    if (this.old !== undefined) return oldKinds;
     return this.haveRightClocks ? kinds : [...kinds, ...clockKinds];
   }
 
@@ -182,8 +194,11 @@ export class ClusterServers implements Servers {
   private open(place: Place): void {
     const { scene, redis } = this;
     const { kernel, network, conditions } = scene;
+    const { old } = this;
+    const isOld = old !== undefined && kernel.random.chance(0.5);
     const server = new ServerProcess({
-      name: `server ${place.number}.${++place.lives}`,
+      name: `${isOld ? 'old ' : ''}server ${place.number}.${++place.lives}`,
+      old: isOld ? { release: old, app: settingsOfApp(conditions.keptEvents) } : undefined,
       network,
       loops: this.loops,
       settings: {
@@ -203,7 +218,9 @@ export class ClusterServers implements Servers {
       histories: undefined,
       storeWebhooks: (events) => this.storeWebhooks(events),
       webhooks: (events) => this.takeWebhooks(events),
-      onError: (text) => scene.broken('error', text),
+      onError: (text) => {
+        if (!isOld) scene.broken('error', text);
+      },
       busyShare: conditions.busyShare,
       eventMs: 0,
       clockAheadMs: place.clockAheadMs,

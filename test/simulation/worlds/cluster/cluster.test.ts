@@ -17,3 +17,6 @@ worldTests('cluster', {
     }),
   },
 });
+
+// It takes the latest release from git, whose clone may lack it.
+if (isLong) worldTests('upgrade', { long: 300, deliveries: 50, sabotages: {} });

@@ -1,6 +1,7 @@
 import { frameChanges } from '../../sabotage/frames.ts';
 import { swallowings } from '../../sabotage/requests.ts';
-import { playChannels } from '../channels/play.ts';
+import type { OldRelease } from '../../servers/old-release.ts';
+import { playChannels, type Scene } from '../channels/play.ts';
 import type { World } from '../world.ts';
 import { ClusterServers } from './cluster-servers.ts';
 
@@ -29,7 +30,20 @@ export const cluster: World = {
       servers: (scene) => {
         const { random } = scene.kernel;
         const isLost = () => seed.sabotage === 'lose-webhook' && random.chance(LOST);
-        return new ClusterServers(scene, isLost);
+        return new ClusterServers(scene, { losesWebhook: isLost, old: undefined });
       },
     }),
 };
+
+/** The same over WebSockets, with servers of the latest release beside the present ones: each start of a server runs one of both. */
+export const upgrade = (old: OldRelease): World => ({
+  sabotages: {},
+  run: async (seed) => {
+    const servers = (scene: Scene) => {
+      old.forgetChance();
+      return new ClusterServers(scene, { losesWebhook: () => false, old });
+    };
+    const none = () => undefined;
+    return playChannels(seed, { hasHttpTransports: false, sabotage: none, servers });
+  },
+});
