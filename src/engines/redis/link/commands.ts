@@ -28,6 +28,8 @@ export interface SlotCommands {
   onMoved(refusal: string): void;
   /** The slot has refused commands for `deadlineMs`. They wait until `open`. */
   onStuck(refusal: string): void;
+  /** Whether the master does not have the scripts yet: several slots may share one. Those that it forgets come with their source. */
+  mustLoad(): boolean;
   /** The time of Redis, for scripts that it refuses to tell. Microseconds since 1970; `undefined`: it tells them. */
   time(): number | undefined;
 }
@@ -104,7 +106,7 @@ export class Commands {
   /** Uses a new connection and loads the scripts. Commands still wait until `open`. */
   attach(connection: RedisConnection): void {
     this.connection = connection;
-    this.loadScripts(connection);
+    if (this.options.slot?.mustLoad() !== false) this.loadScripts(connection);
   }
 
   /** Sends commands from now on. `sendUnsent` sends those that waited. */

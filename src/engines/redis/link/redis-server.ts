@@ -200,6 +200,7 @@ export class RedisServer implements AsyncDisposable {
         this.isStuck = true;
         this.leave(refusalText(refusal, slot));
       },
+      mustLoad: () => slot.map.mustLoad(`${this.commandsGoTo} ${this.lacksTime}`),
       time: () => {
         const { microseconds, atMs } = this.clock;
         const passedMs = this.options.timers.now() - atMs;

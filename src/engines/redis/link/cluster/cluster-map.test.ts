@@ -103,6 +103,13 @@ describe('the map of a cluster', () => {
     expect(await map.masterOf(511, 10_000)).toMatchObject({ host: 'a' });
   });
 
+  it('knows which masters were sent the scripts', () => {
+    const { map } = open({});
+    expect(['a', 'a', 'b', 'a'].map((master) => map.mustLoad(master))).toEqual([
+      ...[true, false, true, false],
+    ]);
+  });
+
   it('has no master for a slot that nobody has', async () => {
     const { map } = open({ a: [[0, 99, ['a', 6379, 'id']]] }, ['a']);
     expect(await map.masterOf(511).catch((error) => error)).toMatchObject({

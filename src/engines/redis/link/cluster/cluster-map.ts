@@ -1,5 +1,6 @@
 import { messageOf } from '../../../../runtime/error-code.ts';
 import type { Log, Timers } from '../../../../runtime/ports.ts';
+import { RecentSet } from '../../../../runtime/recent.ts';
 import { pause } from '../../../../runtime/time/pause.ts';
 import type { RedisEndpoint } from '../address.ts';
 import { RedisAway, RedisRefused, RedisUnsuitable, type Reply } from '../reply.ts';
@@ -20,6 +21,8 @@ export interface ClusterMapOptions {
 const NEXT_MS = 250;
 /** The limit of servers that are asked for one map. */
 const ASKED_MAX = 16;
+/** The limit of masters that are remembered. */
+const LOADED_MAX = 1_000;
 /** Reasons that a message names. */
 const NAMED_MAX = 3;
 
@@ -33,6 +36,8 @@ export class ClusterMap {
   /** The server that a refusal has named last: it knows best what has changed. */
   private named: RedisEndpoint | undefined;
   private hasWarned = false;
+  /** The masters that have been sent the scripts. */
+  private readonly loaded = new RecentSet<string>(LOADED_MAX);
 
   constructor(options: ClusterMapOptions) {
     this.options = options;
@@ -43,6 +48,13 @@ export class ClusterMap {
     const master = (await this.newest(ageMs)).masterOf(slot);
     if (master === undefined) throw new RedisAway(`slot ${slot} has no master`, false);
     return master;
+  }
+
+  /** Whether a master has not been sent the scripts yet, which it then is. */
+  mustLoad(master: string): boolean {
+    if (this.loaded.has(master)) return false;
+    this.loaded.add(master);
+    return true;
   }
 
   /** A server has refused a command and named another one. */

@@ -30,6 +30,7 @@ class FakeConnection {
 }
 
 const SCRIPT = new RedisScript("return redis.call('PUBLISH', KEYS[1], ARGV[1])");
+const LOADED = new RedisScript('return 1');
 const MOVED = new RedisError('MOVED 511 10.0.0.2:6379');
 const ASK = new RedisError('ASK 511 10.0.0.2:6379');
 
@@ -38,6 +39,7 @@ let connection: FakeConnection;
 let commands: Commands;
 let heard: string[];
 let time: number | undefined;
+let mustLoad: boolean;
 
 function attach(): void {
   connection = new FakeConnection();
@@ -61,17 +63,19 @@ beforeEach(() => {
   clock = new FakeClock();
   heard = [];
   time = undefined;
+  mustLoad = false;
   commands = new Commands({
     timers: clock,
     deadlineMs: 2_000,
     waitingMax: 100,
     waitingCharactersMax: 10_000,
-    scripts: [],
+    scripts: [LOADED],
     onScriptRefused: () => undefined,
     slot: {
       onRefused: (kind) => heard.push(`refused: ${kind}`),
       onMoved: (refusal) => heard.push(refusal),
       onStuck: (refusal) => heard.push(`stuck: ${refusal}`),
+      mustLoad: () => mustLoad,
       time: () => time,
     },
   });
@@ -156,6 +160,14 @@ describe('commands to a slot', () => {
     expect(sharded.source).toContain("'SPUBLISH'");
     connection.answer(1);
     expect(await call).toBe(1);
+  });
+
+  it('load the scripts only if the master does not have them', () => {
+    expect(connection.sent).toEqual([]);
+    commands.detach('replaced');
+    mustLoad = true;
+    attach();
+    expect(connection.sent).toEqual([['SCRIPT', 'LOAD', LOADED.source]]);
   });
 
   it('bring the time where Redis does not say it', async () => {
