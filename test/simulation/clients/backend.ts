@@ -26,6 +26,7 @@ interface Answer {
 export class Backend {
   private readonly world: ClientWorld;
   private batches = 0;
+  private losses = 0;
   private underWay = 0;
 
   constructor(world: ClientWorld) {
@@ -34,6 +35,11 @@ export class Backend {
 
   get isIdle(): boolean {
     return this.underWay === 0;
+  }
+
+  /** Redis has lost its data. */
+  dataLost(): void {
+    this.losses++;
   }
 
   /** Triggers one event. With a key, it does so twice, as a backend that did not get the answer. */
@@ -46,7 +52,10 @@ export class Backend {
       ...(except === undefined ? {} : { socket_id: except }),
       ...(key === undefined ? {} : { idempotency_key: key }),
     };
+    const { losses } = this;
     for (let time = 0; time < (key === undefined ? 1 : 2); time++) {
+      // Its key is lost as well: it would be another event.
+      if (this.losses !== losses) return;
       recorder.add('trigger', {
         e,
         ch: channels,

@@ -92,6 +92,11 @@ export class Crowd {
     });
   }
 
+  /** Redis has lost its data. */
+  dataLost(): void {
+    this.backend.dataLost();
+  }
+
   /** Triggers one event in each channel. */
   triggerEverywhere(): void {
     for (const channel of allChannels) {

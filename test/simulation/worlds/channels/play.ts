@@ -82,6 +82,7 @@ export function playChannels(seed: Seed, world: ChannelsWorld): SeedResult {
       faults++;
       mendedAtMs = Math.max(mendedAtMs, untilMs);
       recorder.add('fault', { what, until: untilMs });
+      if (what === 'redis-lost') crowd.dataLost();
     },
     webhooks(events) {
       if (servers.haveRightClocks) recordWebhooks(recorder, events);
