@@ -20,8 +20,8 @@ export interface EngineMeter {
       by?: number,
     ): void;
   };
-  /** Counts an answer by how long it took. */
-  observe(histogram: 'engineAnswers', seconds: number): void;
+  /** Counts an answer by how long it took in seconds, or a call by how many events it has. */
+  observe(histogram: 'engineAnswers' | 'engineBatchEvents', value: number): void;
 }
 
 /** The present state of an engine, for metrics. */

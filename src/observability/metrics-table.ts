@@ -368,10 +368,16 @@ export const metricRows = {
     help: 'Time until Redis, or another realtime loop, answered.',
     buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5],
   },
+  engineBatchEvents: {
+    name: 'fanfare_engine_batch_events',
+    kind: 'histogram',
+    help: 'Events that were published by one call to Redis. Calls have several while Redis, or the way to it, is busy.',
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+  },
   engineWaiting: {
     name: 'fanfare_engine_waiting_commands',
     kind: 'gauge',
-    help: 'Commands that Redis has not answered yet, or questions that other realtime loops have not answered yet.',
+    help: 'Commands that Redis has not answered yet and events that wait for a call, or questions that other realtime loops have not answered yet.',
   },
   enginePublishesRefused: {
     name: 'fanfare_engine_publishes_refused_total',

@@ -1,8 +1,6 @@
 import type { App } from '../../channels/app.ts';
 import type { Broadcaster } from '../../channels/broadcast.ts';
 import type { ChannelName } from '../../channels/channel-name.ts';
-import { EngineUnavailable } from '../../channels/engine-failure.ts';
-import { CACHE_TTL_MS } from '../../channels/event.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
 import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
@@ -27,30 +25,26 @@ import { UnreadableMessages } from '../../runtime/unreadable.ts';
 import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
 import { PARTITIONS } from '../partition.ts';
-import { REMEMBERED_MAX } from '../remembered.ts';
 import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
+import { EventOutbox } from './event-outbox.ts';
 import { Follows } from './follows.ts';
 import { forgetApp } from './forget-app.ts';
-import { countForgotten } from './history/count-forgotten.ts';
-import { historyToKeep } from './history/kept-history.ts';
 import { statedRules } from './history/rules.ts';
 import { checkLayout, type Place, partitionNames } from './layout.ts';
-import { RedisRefused, type Reply } from './link/reply.ts';
-import type { RedisScript } from './link/script.ts';
+import { RedisRefused } from './link/reply.ts';
 import type { LoopParts } from './loop.ts';
 import type { LoopBus } from './loop-bus.ts';
 import { Partition } from './partition.ts';
 import { persist } from './persist.ts';
+import { Publisher } from './publisher.ts';
 import { partitionIn, Queries } from './queries.ts';
 import type { ClusterQuotas } from './quotas/cluster-quotas.ts';
 import type { RedisLink } from './redis-link.ts';
-import { PUBLISH } from './scripts/events.ts';
 import { FORGET_HISTORY } from './scripts/histories.ts';
 import { USERS } from './scripts/queries.ts';
 import { TERMINATE } from './scripts/statements.ts';
 import { readMissed } from './topics/catch-up.ts';
 import { RedisChannel } from './topics/channel.ts';
-import { eventText } from './topics/stream-message.ts';
 import { Topics } from './topics/topics.ts';
 import type { RedisUser } from './topics/user.ts';
 import { WebhookClaims } from './webhook-claims.ts';
@@ -79,19 +73,11 @@ export interface RedisEngineOptions {
   readonly servers: readonly RedisEngineServer[];
 }
 
-/** How long a publish or a termination waits for Redis. */
-const PUBLISH_WAIT_MS = 2000;
-/** The limit of publishes that wait for Redis; more are refused immediately. */
-const PUBLISHES_WAITING_MAX = 10_000;
 /** The interval at which each partition renews its lease and sweeps. */
 const TICK_MS = 2000;
 const TICKED_AT_ONCE = 8;
 /** How long a stopping node waits for its webhook events to be stored. */
 const STORED_WAIT_MS = 500;
-/** The limits of events for cache channels per partition: a share of 100,000 events and 128 MB. */
-const CACHED_EVENTS_MAX = Math.ceil(REMEMBERED_MAX.items / PARTITIONS);
-const CACHED_BYTES_MAX = REMEMBERED_MAX.cachedCharacters / PARTITIONS;
-
 /** The limit of characters of changes that this node asks for later; see `OwnChanges`. */
 const CHANGES_CHARACTERS_MAX = 4 * 1024 * 1024;
 
@@ -102,6 +88,7 @@ interface Server {
   readonly link: RedisLink;
   readonly place: Place;
   readonly follows: Follows;
+  readonly outbox: EventOutbox;
   /** When messages were last missed. */
   gapAtMs: number;
   /** Whether it was logged that clients may have missed events since. */
@@ -123,7 +110,7 @@ export class RedisEngine implements Authority {
   private readonly claims: WebhookClaims[] = [];
   private readonly topics: Topics;
   private readonly queries: Queries;
-  private publishesWaiting = 0;
+  private readonly publisher: Publisher;
   private nextTick = 0;
   private stopTicks: (() => void) | undefined;
   private rules: readonly string[] = [];
@@ -135,6 +122,7 @@ export class RedisEngine implements Authority {
     this.loop = { webhooks, broadcaster, terminate, eventsLost, meter, unreadable };
     this.topics = new Topics(this.loop, (partition) => this.followsOf(partition));
     this.queries = new Queries(this.partitions);
+    this.publisher = new Publisher(options);
   }
 
   /** Connects to all servers. Rejects with `ServerUnusable` if one cannot be reached or has another layout. */
@@ -171,35 +159,9 @@ export class RedisEngine implements Authority {
     this.topics.letGoOfChannel(channel);
   }
 
-  async publish(publication: Publication): Promise<EventId | undefined> {
-    const { app, channel, makeFrame, remember } = publication;
-    const message = eventText(makeFrame(), publication);
-    const cached =
-      remember === undefined
-        ? []
-        : [app.id, remember.name, remember.data, CACHE_TTL_MS, CACHED_EVENTS_MAX, CACHED_BYTES_MAX];
-    const history = historyToKeep(publication, this.options.historyBytes);
-    const args = [
-      `${app.id}/${channel}`,
-      message,
-      history,
-      publication.idempotencyKey ?? '',
-      ...cached,
-    ];
-    try {
-      const [id, forgotten, loops] = await this.callSoon(
-        this.partitionOf(app, channel),
-        PUBLISH,
-        args,
-      );
-      publication.sentTo?.(Number(loops));
-      if (history === '') return undefined;
-      countForgotten(this.options.meter, forgotten);
-      return id === '' ? undefined : (id as EventId);
-    } catch (error) {
-      this.options.meter.count('enginePublishesRefused');
-      throw error;
-    }
+  publish(publication: Publication): Promise<EventId | undefined> {
+    const { app, channel } = publication;
+    return this.publisher.publish(this.partitionOf(app, channel), publication);
   }
 
   async signIn(app: App, userId: string): Promise<void> {
@@ -243,7 +205,7 @@ export class RedisEngine implements Authority {
 
   async terminate(app: App, userId: string): Promise<void> {
     const partition = this.partitionOf(app, watchChannel(userId));
-    await this.callSoon(partition, TERMINATE, [watchTopic(app, userId)]);
+    await this.publisher.callSoon(app, partition, TERMINATE, [watchTopic(app, userId)]);
   }
 
   members(app: App, channel: ChannelName): Promise<readonly Member[]> {
@@ -263,7 +225,8 @@ export class RedisEngine implements Authority {
   }
 
   async forgetHistory(app: App, { text }: ChannelName): Promise<void> {
-    await this.callSoon(this.partitionOf(app, text), FORGET_HISTORY, [`${app.id}/${text}`]);
+    const partition = this.partitionOf(app, text);
+    await this.publisher.callSoon(app, partition, FORGET_HISTORY, [`${app.id}/${text}`]);
   }
 
   channelCountOf(app: App): Promise<number> {
@@ -280,7 +243,10 @@ export class RedisEngine implements Authority {
     const histories = this.partitions.map((partition) => partition.histories);
     return {
       masters: new Set(links.map(({ master }) => master)).size,
-      waiting: links.reduce((sum, { commands }) => sum + commands.waiting, 0),
+      waiting: this.servers.reduce(
+        (sum, { link, outbox }) => sum + link.commands.waiting + outbox.waiting,
+        0,
+      ),
       awaySeconds: Math.max(0, ...links.map(({ away }) => now - (away?.sinceMs ?? now))) / 1000,
       history: {
         events: histories.reduce((sum, { events }) => sum + events, 0),
@@ -308,6 +274,8 @@ export class RedisEngine implements Authority {
   async close(): Promise<void> {
     this.stopTicks?.();
     await Promise.all([this.options.quotas.stop(), this.claimsAreStored()]);
+    // Before the leases end, which is answered after the events.
+    for (const { outbox } of this.servers) outbox.sendAll();
     await Promise.all(this.partitions.map((partition) => partition.close()));
     await Promise.all(this.servers.map(({ link }) => link.close()));
   }
@@ -341,12 +309,23 @@ export class RedisEngine implements Authority {
         webhooks,
         settle: (ids) => this.partitions[number]?.settle(ids),
       });
-      const { link, place } = this.serverOf(number);
+      const { link, place, outbox } = this.serverOf(number);
       const names = partitionNames(keyPrefix, { number, place });
       this.claims.push(claims);
       const report = (ids: readonly string[]) => claims.report(ids);
       const { serverName } = quotas;
-      const parts = { link, timers, log, meter, serverName, report, onLost, catchUp, rules };
+      const parts = {
+        link,
+        outbox,
+        timers,
+        log,
+        meter,
+        serverName,
+        report,
+        onLost,
+        catchUp,
+        rules,
+      };
       this.partitions.push(new Partition({ number, ...names, ...parts, changesBudget }));
     }
     quotas.start({ partitions: this.partitions, usage: this.loop.broadcaster.usage, apps });
@@ -356,7 +335,7 @@ export class RedisEngine implements Authority {
   }
 
   private async openServer(index: number): Promise<void> {
-    const { servers, timers, log } = this.options;
+    const { servers, timers, log, meter } = this.options;
     const server = servers[index];
     if (server === undefined) throw new Error(`There is no server ${index}`);
     const { place } = server;
@@ -380,7 +359,8 @@ export class RedisEngine implements Authority {
       onGap: () => this.onGap(index),
     });
     const follows = new Follows(link, timers);
-    this.servers.push({ link, place, follows, gapAtMs: 0, isLossLogged: false });
+    const outbox = new EventOutbox({ link, meter });
+    this.servers.push({ link, place, follows, outbox, gapAtMs: 0, isLossLogged: false });
     await this.checkLayout(index);
     if (index === 0) await this.options.bus?.start(link, place);
   }
@@ -457,28 +437,6 @@ export class RedisEngine implements Authority {
   ): Promise<T> {
     const { timers, meter } = this.options;
     return persist({ timers, meter, follows: this.followsOf(partition), partition, streams, ask });
-  }
-
-  /**
-   * Runs a script once, as soon as Redis can be reached. It is never repeated, because possibly only its reply was
-   * lost.
-   */
-  private async callSoon(
-    partition: Partition,
-    script: RedisScript,
-    args: readonly (string | number)[],
-  ): Promise<readonly Reply[]> {
-    if (!partition.isReady) {
-      if (this.publishesWaiting >= PUBLISHES_WAITING_MAX)
-        throw new EngineUnavailable('Redis is away');
-      this.publishesWaiting++;
-      try {
-        await partition.whenReady(this.options.timers.now() + PUBLISH_WAIT_MS);
-      } finally {
-        this.publishesWaiting--;
-      }
-    }
-    return await partition.call(script, args);
   }
 
   private async readUsers(partition: Partition, users: readonly RedisUser[]): Promise<void> {

@@ -6,6 +6,7 @@ import type { Log, Timers } from '../../runtime/ports.ts';
 import { pause } from '../../runtime/time/pause.ts';
 import type { EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
+import type { EventOutbox } from './event-outbox.ts';
 import { countForgotten } from './history/count-forgotten.ts';
 import { type Reply, textsOf } from './link/reply.ts';
 import type { RedisScript } from './link/script.ts';
@@ -39,6 +40,8 @@ export interface PartitionOptions {
   /** The prefix of its streams, unless it is `t:` behind that of its keys. */
   readonly streams?: string | undefined;
   readonly link: RedisLink;
+  /** Shared by the partitions of its server. */
+  readonly outbox: EventOutbox;
   readonly timers: Timers;
   readonly log: Log;
   /** The name of this server, for operators. */
@@ -86,6 +89,8 @@ export class Partition {
   /** The topics whose last statement may have been lost. */
   readonly unsure = new Set<Stated>();
   readonly own: OwnChanges;
+  /** Where its events wait. A statement about a topic is sent after those of the app. */
+  readonly outbox: EventOutbox;
   readonly number: number;
   readonly keys: string;
   isReady = false;
@@ -129,6 +134,7 @@ export class Partition {
   constructor(options: PartitionOptions) {
     this.options = options;
     this.own = new OwnChanges(options.changesBudget, options.timers);
+    this.outbox = options.outbox;
     this.number = options.number;
     this.keys = options.keys;
     const { keys, streams } = options;
@@ -402,7 +408,7 @@ export class Partition {
 
   private async enter(isLost: string): Promise<void> {
     const { serverName, link } = this.options;
-    const args = [this.node, newId(), isLost, serverName, link.serverId];
+    const args = [this.node, crypto.randomUUID(), isLost, serverName, link.serverId];
     const [, epoch] = await this.run(ENTER, args);
     this.statedRules = undefined;
     this.mayLackClaims = false;
@@ -493,9 +499,5 @@ export class Partition {
 }
 
 function newNode(): string {
-  return READS_BY_APP + newId();
-}
-
-function newId(): string {
-  return crypto.randomUUID();
+  return READS_BY_APP + crypto.randomUUID();
 }

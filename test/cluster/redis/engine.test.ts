@@ -326,6 +326,23 @@ describe('events that are published while a node receives nothing', () => {
   });
 });
 
+describe('events that wait for a call', () => {
+  it('come before what the same loop states after them', async () => {
+    await near.publish(ROOM, 'first');
+    const names = Array.from({ length: 300 }, (_, n) => `event-${n}`);
+    const published = names.map((name) => near.publish(ROOM, name));
+    // In the same turn.
+    const left = near.leave(clientOf(near, 'bob'));
+    const later = near.publish(ROOM, 'last');
+    await Promise.all([...published, left, later]);
+    await cluster.settled();
+    for (const { seen } of far.clients) {
+      expect(seen.slice(seen.indexOf('first'))).toEqual(['first', ...names, '-bob', 'last']);
+    }
+    expect(problems).toEqual([]);
+  });
+});
+
 describe('a Redis without memory', () => {
   it('fails publishes and lets joins wait until there is some', async () => {
     // Commands of the nodes wait while Redis refuses scripts.

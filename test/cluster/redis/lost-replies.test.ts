@@ -127,6 +127,7 @@ describe.each(scripts)('when calls of %s fail, all is right in the end', (_, scr
       await done(node.signIn(userId));
     }
     await again(() => far.publish('cache-news', 'event'));
+    await again(() => far.publish('news', 'event'));
     await again(() => engine().terminate(app, '2'));
     expect(near.loop.terminated).toContain('2');
     await done(far.leave(clientOf(far, 'news')));

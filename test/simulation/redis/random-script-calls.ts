@@ -1,6 +1,6 @@
 import type { RedisScript } from '../../../src/engines/redis/link/script.ts';
 import { RELEASE } from '../../../src/engines/redis/scripts/claims.ts';
-import { PUBLISH } from '../../../src/engines/redis/scripts/events.ts';
+import { EVENTS, NUMBER_DIGITS, PUBLISH } from '../../../src/engines/redis/scripts/events.ts';
 import { FORGET_APP } from '../../../src/engines/redis/scripts/forget-app.ts';
 import {
   FORGET_HISTORY,
@@ -113,6 +113,8 @@ const CALLS: readonly (readonly [RedisScript, (random: Random) => Args])[] = [
   [PUBLISH, publish],
   [PUBLISH, publish],
   [PUBLISH, publish],
+  [EVENTS, events],
+  [EVENTS, events],
   [RULES, (r) => [...held(r), 'a', rules(r), ...(r.chance(0.7) ? ['b', rules(r)] : [])]],
   [
     READ_HISTORY,
@@ -183,13 +185,30 @@ function state(r: Random): Args {
   ];
 }
 
-function publish(r: Random): Args {
-  const except = r.pick(['', '1.1']);
+function message(r: Random): string {
   const frame = `{"event":"e","data":"${'é'.repeat(r.between(0, 40))}"}`;
+  return `e${r.pick(['', '1.1'])}\n\n${frame}`;
+}
+
+/** Groups of events, each of one app. */
+function events(r: Random): Args {
+  return Array.from({ length: r.between(1, 3) }, () => {
+    const of = app(r);
+    const some = Array.from({ length: r.between(1, 4) }, () => {
+      const name = r.pick(TOPICS.filter((one) => one.startsWith(of)));
+      const text = r.chance(0.05) ? message(r).repeat(200) : message(r);
+      const kept = `${name.length}:${NUMBER_DIGITS + Buffer.byteLength(text)}:${name}`;
+      return [`${PARTITION}T:${name}`, `${PARTITION}t:${name}`, kept, text];
+    });
+    return [PARTITION, of, some.length, ...some.flat()];
+  }).flat();
+}
+
+function publish(r: Random): Args {
   return [
     ...held(r),
     topic(r),
-    `e${except}\n\n${frame}`,
+    message(r),
     toKeep(r),
     r.chance(0.2) ? `key${r.between(1, 3)}` : '',
     ...remembered(r),

@@ -1,6 +1,6 @@
 import type { RedisScript } from '../link/script.ts';
 import { RELEASE } from './claims.ts';
-import { PUBLISH } from './events.ts';
+import { EVENTS, PUBLISH } from './events.ts';
 import { FORGET_APP } from './forget-app.ts';
 import { FORGET_HISTORY, READ_HISTORY, RULES } from './histories.ts';
 import { MOVED } from './moved.ts';
@@ -22,6 +22,7 @@ export const ALL_SCRIPTS: readonly RedisScript[] = [
   SIGN,
   TERMINATE,
   PUBLISH,
+  EVENTS,
   RECENT_OF_APPS,
   RECENT_OF_ALL,
   ROSTER,

@@ -20,8 +20,9 @@ local function countChange(topic, user, flags)
 end
 -- Tells loops of a change of a member, also those that are cut off now: they read it with the events before and after it.
 local function tellMember(topic, seq, change)
-  publish(topic, seq, change)
-  keepRecent(ownerOf(topic), topic, seq .. change, call('EXISTS', P .. 'GO') == 1)
+  local published = seq .. change
+  call('PUBLISH', streams .. topic, published)
+  keepRecent(ownerOf(topic), #topic .. ':' .. #published .. ':' .. topic .. published, call('EXISTS', P .. 'GO') == 1)
 end
 local function tellAdded(topic, seq, socket, user, info)
   tellMember(topic, seq, '+' .. socket .. '\\n' .. user .. '\\n' .. info)

@@ -1,8 +1,59 @@
 import { FORGET_CACHED } from './cached-events.ts';
 import { HISTORIES, KEEP_EVENT } from './histories.ts';
 import { PUBLISHED_ONCE } from './published-once.ts';
-import { KEEP_RECENT } from './recent-events.ts';
-import { script } from './script.ts';
+import { CHUNK_BYTES, KEEP_RECENT } from './recent-events.ts';
+import { leanScript, script } from './script.ts';
+
+/** Numbers begin with the time in microseconds: until 2286, all have as many digits. */
+export const NUMBER_DIGITS = 16;
+
+/**
+ * Publishes many events of which nothing is remembered but the recent ones. Arguments: for each group of events of one app in one
+ * partition the prefix of its keys, the app, and their number; then for each of them the key of the topic, the stream, what is
+ * kept before the published text (see `KEEP_RECENT`), and the message.
+ *
+ * A node needs no lease for it: as in `PUBLISH`, an event of a topic that nobody holds is numbered by the time.
+ */
+export const EVENTS = leanScript(`${KEEP_RECENT}
+local format, concat = string.format, table.concat
+local kept, oldNodes, at, unheld = {}, {}, 1, nil
+while at < #ARGV do
+  oldNodes[#oldNodes + 1] = ARGV[at] .. 'GO'
+  at = at + 3 + 4 * ARGV[at + 2]
+end
+local hasOldNodes = call('EXISTS', unpack(oldNodes)) > 0
+at = 1
+while at < #ARGV do
+  P = ARGV[at]
+  local app, last = ARGV[at + 1], at + 2 + 4 * ARGV[at + 2]
+  local isKeptForOld = hasOldNodes and call('EXISTS', P .. 'GO') == 1
+  local n, bytes = 0, 0
+  for i = at + 3, last, 4 do
+    local T = ARGV[i]
+    local number = call('HINCRBY', T, '!', 1)
+    if number < 1e${NUMBER_DIGITS - 1} then
+      -- There was none.
+      call('HDEL', T, '!')
+      if unheld then unheld = unheld + 1
+      else
+        local t = call('TIME')
+        unheld = t[1] * 1000000 + t[2]
+      end
+      number = unheld
+    end
+    local published = format('%d', number) .. ARGV[i + 3]
+    call('PUBLISH', ARGV[i + 1], published)
+    kept[n + 1], kept[n + 2] = ARGV[i + 2], published
+    n, bytes = n + 2, bytes + #published
+    if bytes >= ${CHUNK_BYTES} or i + 4 > last then
+      keepRecent(app, concat(kept, '', 1, n), isKeptForOld)
+      n, bytes = 0, 0
+    end
+  end
+  at = last + 1
+end
+return 'OK'
+`);
 
 /**
  * Publishes an event, keeps it in the history of its channel and remembers it for a cache channel. Arguments: node, epoch, topic,
@@ -66,8 +117,9 @@ end
 -- One call for both: T counts twice.
 local found = call('EXISTS', T, T, P .. 'GO')
 local seq = found >= 2 and step(topic) or base()
-local loops = publish(topic, seq, message)
-keepRecent(ownerOf(topic), topic, seq .. message, found % 2 == 1)
+local published = seq .. message
+local loops = call('PUBLISH', streams .. topic, published)
+keepRecent(ownerOf(topic), #topic .. ':' .. #published .. ':' .. topic .. published, found % 2 == 1)
 if once then notePublished(ownerOf(topic), once, id) end
 return {'ok', id, forgotten, loops}
 `);

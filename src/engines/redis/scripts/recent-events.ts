@@ -4,7 +4,7 @@ import { script } from './script.ts';
 const RECENT_MS = 120_000;
 const RECENT_BYTES = 2 * 1024 * 1024;
 /** Events of one app are kept in chunks of about this size, which are forgotten whole. Bytes. */
-const CHUNK_BYTES = 16 * 1024;
+export const CHUNK_BYTES = 16 * 1024;
 /** Bytes are counted in steps, so that most events change no count. A begun step counts whole. */
 const STEP_BYTES = 4 * 1024;
 /** Chunks that one call forgets, so that no script runs for long. */
@@ -38,8 +38,9 @@ end
 `;
 
 /**
- * Keeps an event, or a change of a member, for nodes that miss it, so that their clients see both in the order that others have seen.
- * `keepRecent` takes the app, the topic, what was published, and whether nodes of earlier releases run. Beyond the room of the partition, the app with most bytes loses its oldest events, so no app takes from another what
+ * Keeps events, or changes of members, for nodes that miss them, so that their clients see both in the order that others have seen.
+ * `keepRecent` takes the app, what is kept, and whether nodes of earlier releases run. What is kept of an event is
+ * `bytes of the topic:bytes of what was published:topic`, followed by what was published. Beyond the room of the partition, the app with most bytes loses its oldest events, so no app takes from another what
  * its clients have missed.
  *
  * Nodes of earlier releases look for events in one list of all apps, of which the latest bytes are kept.
@@ -85,13 +86,14 @@ ${RECENT}  -- Forgets the oldest chunk of an app. Returns how many bytes fewer a
     total = total - shiftRecent(largest)
   end
 end
-local function keepRecent(app, topic, published, hasOldNodes)
-  local event = #topic .. ':' .. #published .. ':' .. topic .. published
-  local size = call('APPEND', P .. 'GE:' .. app, event)
-  call('PEXPIRE', P .. 'GE:' .. app, ${RECENT_MS})
-  if (size - 1) % ${STEP_BYTES} < #event then countStep(app, size, size - #event) end
+local function keepRecent(app, events, hasOldNodes)
+  local GE = P .. 'GE:' .. app
+  local size = call('APPEND', GE, events)
+  -- For longer than needed, so that this is seldom set: looking costs half as much.
+  if call('PTTL', GE) < ${RECENT_MS} then call('PEXPIRE', GE, ${2 * RECENT_MS}) end
+  if (size - 1) % ${STEP_BYTES} < #events then countStep(app, size, size - #events) end
   if not hasOldNodes then return end
-  local bytes = call('APPEND', P .. 'G1', event)
+  local bytes = call('APPEND', P .. 'G1', events)
   call('PEXPIRE', P .. 'G1', ${RECENT_MS})
   if bytes > ${RECENT_BYTES / 2} then
     call('RENAME', P .. 'G1', P .. 'G0')

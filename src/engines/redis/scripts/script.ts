@@ -4,8 +4,15 @@ import { GRACE_MS } from './webhook-events.ts';
 /** Milliseconds after which a node that has not renewed its lease counts as dead. */
 export const LEASE_MS = 10_000;
 
+/** What every script has. All functions are made at each call, and one takes about as long as two texts. */
+const BASIS = `
+local P, call = KEYS[1], redis.call
+local function nowMs() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end
+local function text(number) return string.format('%.0f', number) end
+`;
+
 /**
- * What all scripts share. The streams of a partition begin with `KEYS[2]`, or with `t:` behind `KEYS[1]`. All its keys begin with
+ * What nearly all scripts share. The streams of a partition begin with `KEYS[2]`, or with `t:` behind `KEYS[1]`. All its keys begin with
  * `KEYS[1]`:
  *
  * | key | holds |
@@ -55,15 +62,13 @@ export const LEASE_MS = 10_000;
  * A number above 2^53 would print as 1.79e+15, so numbers become text by `text`.
  */
 const PRELUDE = `
-local P, call, claims, moved, dueMs = KEYS[1], redis.call, {}, {}, -1
+local claims, moved, dueMs = {}, {}, -1
 -- Until who has left counts as gone.
 local graceMs = ${GRACE_MS}
 local streams = KEYS[2] or P .. 't:'
 -- Set by the scripts that know histories.
 local historyVacated
 local W, WM = P .. 'W', P .. 'WM'
-local function nowMs() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end
-local function text(number) return string.format('%.0f', number) end
 local function has(flags, flag) return string.find(flags, flag, 1, true) ~= nil end
 local function base() local t = redis.call('TIME') return t[1] .. string.format('%06d', t[2]) end
 -- Numbers begin with the time, so a topic that was forgotten begins above its old numbers.
@@ -125,5 +130,10 @@ end
 
 /** Makes a script of the shared functions and its own body. */
 export function script(body: string): RedisScript {
-  return new RedisScript(PRELUDE + body);
+  return new RedisScript(BASIS + PRELUDE + body);
+}
+
+/** Makes a script that runs so often that it has only the shared functions which it needs. */
+export function leanScript(body: string): RedisScript {
+  return new RedisScript(BASIS + body);
 }

@@ -349,6 +349,7 @@ export class RedisChannel extends StatedTopic {
     const { members, mode = '', membersMax = 0, newcomer = '', history = '' } = statement;
     const { topic, held, app } = this;
     const { hasWebhooks } = this;
+    this.partition.outbox.sendBefore(this.partition, app.id);
     const answer = await this.partition.state(STATE, [
       topic,
       held,

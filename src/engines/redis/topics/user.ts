@@ -136,6 +136,7 @@ export class RedisUser extends StatedTopic {
   }
 
   private stateThat(isIn: boolean): Promise<readonly Reply[]> {
+    this.partition.outbox.sendBefore(this.partition, this.app.id);
     return this.partition.state(SIGN, [this.topic, isIn ? '1' : '0']);
   }
 

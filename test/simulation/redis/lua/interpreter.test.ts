@@ -26,6 +26,11 @@ describe('the interpreter of scripts', () => {
     [`local t = {b = 1} for key, value in pairs(t) do return key .. value end`, 'b1'],
     [`return {ARGV[1] * 1000 + 1, 7 % 5, -7 % 5, '10' + 1}`, [5001, 2, 3, 11]],
     [`return (ARGV[2] or 'none') .. (false and 'a' or 'b')`, 'noneb'],
+    [`return string.format('%d', 1790000000000001)`, '1790000000000001'],
+    [
+      `local t = {'a', 2, 'c'} return {table.concat(t), table.concat(t, ' ', 2, 3)}`,
+      ['a2c', '2 c'],
+    ],
     [`return string.format('%.0f %06d %.3f', 1e15, '42', 2.5)`, '1000000000000000 000042 2.500'],
     [
       `return {string.sub('abc', 2), string.sub('abc', 1, -2), string.sub('abc', -1)}`,

@@ -33,12 +33,21 @@ const strings = {
   },
   format(pattern: LuaValue, ...values: LuaValue[]): string {
     let at = 0;
-    return text(pattern).replace(/%(?:\.(\d)f|0(\d)d|(.))/g, (piece, digits, width, other) => {
+    return text(pattern).replace(/%(?:\.(\d)f|(?:0(\d))?d|(.))/g, (piece, digits, width, other) => {
       if (other !== undefined) throw new Error(`the model knows no ${piece}`);
       const value = number(values[at++]);
       if (digits !== undefined) return value.toFixed(Number(digits));
-      return String(Math.trunc(value)).padStart(Number(width), '0');
+      return String(Math.trunc(value)).padStart(Number(width ?? 0), '0');
     });
+  },
+};
+
+const tables = {
+  concat(table: LuaValue, between: LuaValue, from: LuaValue, to: LuaValue): string {
+    const items = table instanceof LuaTable ? table.items : [];
+    const last = to === undefined ? items.length : number(to);
+    const some = items.slice(from === undefined ? 0 : number(from) - 1, last);
+    return some.map(text).join(between === undefined ? '' : text(between));
   },
 };
 
@@ -52,6 +61,7 @@ const mathematics = {
 /** What each script can use. */
 export const library: Readonly<Record<string, LuaValue>> = {
   string: LuaTable.ofFields(strings),
+  table: LuaTable.ofFields(tables),
   math: LuaTable.ofFields(mathematics),
   tonumber: (value) => (typeof value === 'string' ? numberIn(value) : numberOnly(value)),
   type: typeOf,
