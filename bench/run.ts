@@ -2,6 +2,8 @@
 
 import { checkOut, UnknownCommit } from '../testing/servers/checked-out.ts';
 import { benchCheck } from './check/check.ts';
+import { type ClusterComparison, compareClusters } from './cluster/beside.ts';
+import { printBeside } from './cluster/print-beside.ts';
 import { describeConditions } from './machine/conditions.ts';
 import { findPinning } from './machine/cores.ts';
 import { goFirst } from './machine/priority.ts';
@@ -94,8 +96,10 @@ async function besideCommit(
   bench: Bench,
   commit: string,
   names: readonly string[],
-): Promise<{ beside: string; works: readonly VersionComparison[] }> {
-  const chosen = chooseWorks(names);
+): Promise<{ beside: string; works: readonly VersionComparison[]; cluster?: ClusterComparison }> {
+  const ofOne = names.filter((name) => name !== 'cluster');
+  const hasCluster = ofOne.length < names.length;
+  const chosen = hasCluster && ofOne.length === 0 ? [] : chooseWorks(ofOne);
   using other = checkOut(commit);
   const compared: VersionComparison[] = [];
   for (const work of chosen) {
@@ -103,7 +107,10 @@ async function besideCommit(
     console.log(`\n${printVersions(comparison)}`);
     compared.push(comparison);
   }
-  return { beside: commit, works: compared };
+  if (!hasCluster) return { beside: commit, works: compared };
+  const cluster = await compareClusters(bench, other);
+  console.log(`\n${printBeside(cluster)}`);
+  return { beside: commit, works: compared, cluster };
 }
 
 // Exiting stops the processes that were started: see `startProcess`.

@@ -31,10 +31,11 @@ export type EngineCalls = {
 
 export type EngineProcess = CalledProcess<EngineCalls>;
 
-/** Starts a node without sockets: the engine over Redis in its own process. */
-export async function startEngine(url: string): Promise<EngineProcess> {
+/** Starts a node without sockets: the engine over Redis in its own process. `clone`: the folder of another version. */
+export async function startEngine(url: string, clone?: string): Promise<EngineProcess> {
   await using parts = new AsyncDisposableStack();
-  const engine = parts.use(startCalled<EngineCalls>([], `${import.meta.dir}/engine-process.ts`));
+  const folder = clone === undefined ? import.meta.dir : `${clone}/bench/cluster`;
+  const engine = parts.use(startCalled<EngineCalls>([], `${folder}/engine-process.ts`));
   await engine.call('start', { url });
   parts.move();
   return engine;

@@ -10,12 +10,14 @@ const CHANNELS = 100;
 /** How long the last answers may take. */
 const LAST_ANSWERS_MS = 5000;
 
-/** Signed requests to channels without subscribers. Each is sent when an earlier one is answered. */
+/** Signed requests to channels, without subscribers by default. Each is sent when an earlier one is answered. */
 export interface Intake {
   readonly app: AppAddress;
   readonly connections: number;
-  /** More than one are a batch. */
+  /** More than one are a batch, or one event to several `channels`. */
   readonly eventsEach: number;
+  /** Where each request triggers one event on the next `eventsEach` of them. */
+  readonly channels?: readonly string[] | undefined;
   readonly dataBytes: number;
   readonly warmupSeconds: number;
   readonly seconds: number;
@@ -76,7 +78,29 @@ export function measureIntake(sockets: KernelSockets, intake: Intake): IntakeRes
   };
 }
 
-function buildRequests({ app, eventsEach, dataBytes }: Intake): Buffer[] {
+function buildRequests(intake: Intake): Buffer[] {
+  const { app, channels } = intake;
+  return channels === undefined ? buildForNobody(intake) : buildFor(channels, intake, app);
+}
+
+/** Enough that no request is the same as one shortly before it. */
+const REQUESTS_TO_CHANNELS = 2000;
+
+function buildFor(
+  channels: readonly string[],
+  { eventsEach, dataBytes }: Intake,
+  app: AppAddress,
+): Buffer[] {
+  return Array.from({ length: REQUESTS_TO_CHANNELS }, (_, index) => {
+    const some = Array.from(
+      { length: eventsEach },
+      (_, at) => channels[(index * eventsEach + at) % channels.length] ?? '',
+    );
+    return signedRequest(app, '/events', eventBody(some, eventData(index, dataBytes)));
+  });
+}
+
+function buildForNobody({ app, eventsEach, dataBytes }: Intake): Buffer[] {
   const channelOf = (sequence: number) => `nobody-${String(sequence % CHANNELS).padStart(3, '0')}`;
   return Array.from({ length: REQUESTS }, (_, index) => {
     const first = index * eventsEach;

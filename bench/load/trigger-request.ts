@@ -19,9 +19,9 @@ export function signedRequest(app: AppAddress, path: string, body: string): Buff
   );
 }
 
-/** The body that triggers one event. */
-export function eventBody(channel: string, data: string): string {
-  return JSON.stringify({ name: EVENT_NAME, channels: [channel], data });
+/** The body that triggers one event on each channel. */
+export function eventBody(channels: string | readonly string[], data: string): string {
+  return JSON.stringify({ name: EVENT_NAME, channels: [channels].flat(), data });
 }
 
 /** The signed path and query of one request; `path` is below that of the app. */

@@ -1,0 +1,184 @@
+import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
+import type { CheckedOut } from '../../testing/servers/checked-out.ts';
+import { startRedis } from '../../testing/servers/redis.ts';
+import { type ByKey, inRounds } from '../in-rounds.ts';
+import { type LoadProcess, startLoad } from '../load-calls.ts';
+import { usedSecondsOf } from '../machine/cpu-usage.ts';
+import type { Bench } from '../scenario.ts';
+import { type FanfareServer, startFanfare } from '../servers.ts';
+import { type Channels, type EngineProcess, startEngine } from './engine-calls.ts';
+import { listenTo } from './listener.ts';
+import { RedisWatch } from './redis-watch.ts';
+
+const ROUNDS = 5;
+const ROUNDS_QUICK = 3;
+const SECONDS = 2;
+const DATA_BYTES = 200;
+const CHANNELS = Array.from({ length: 100 }, (_, number) => `bench-${number}`);
+const SINGLE_RATE = 500;
+const NODES = 4;
+const AT_ONCE = 256;
+/** Processor time counts, so no step may end because the machine is slow. */
+const LATE_MS = 60_000;
+
+/** Processor time of one event. Microseconds. */
+export interface EventUs {
+  readonly redis: number;
+  readonly publishing: number;
+  readonly hearing: number;
+  /** From when the event was due to its delivery, where that is measured. */
+  readonly p50Ms?: number;
+}
+
+export type Version = 'this' | 'other';
+const versions: readonly Version[] = ['this', 'other'];
+
+export const FLOWS = {
+  hundred: 'triggers to 100 channels, 4 at a time',
+  ten: 'triggers to 10 channels, one after the other',
+  single: `one channel, ${SINGLE_RATE} events/s`,
+  engines: `${NODES} engines with ${AT_ONCE} events in flight each`,
+} as const;
+type Flow = keyof typeof FLOWS;
+
+export interface ClusterComparison {
+  readonly otherName: string;
+  readonly flows: Readonly<Record<Flow, ByKey<Version, EventUs>>>;
+}
+
+/** Publishes on one server and hears it on another, or the same with engines, with this version and another in turns. */
+export async function compareClusters(
+  bench: Pick<Bench, 'pinning' | 'isQuick' | 'log'>,
+  other: CheckedOut,
+): Promise<ClusterComparison> {
+  await using parts = new AsyncDisposableStack();
+  const rounds = bench.isQuick ? ROUNDS_QUICK : ROUNDS;
+  const sites: Record<Version, Site> = {
+    this: parts.use(await startSite(bench.pinning)),
+    other: parts.use(await startSite(bench.pinning, other.folder)),
+  };
+  const measure = async (flow: Flow) => {
+    // A server that has just started is still compiling.
+    for (const version of versions) await sites[version].run(flow);
+    const found = await inRounds(rounds, versions, (version) => sites[version].run(flow));
+    bench.log(`${FLOWS[flow]}: measured`);
+    return found;
+  };
+  const flows = {
+    hundred: await measure('hundred'),
+    ten: await measure('ten'),
+    single: await measure('single'),
+    engines: await measure('engines'),
+  };
+  return { otherName: other.name, flows };
+}
+
+interface Site extends AsyncDisposable {
+  run(flow: Flow): Promise<EventUs>;
+}
+
+async function startSite(pinning: Bench['pinning'], clone?: string): Promise<Site> {
+  await using parts = new AsyncDisposableStack();
+  const redis = parts.use(await startRedis());
+  const watch = parts.use(new RedisWatch(redis.url));
+  const store = parts.use(await throwAwayPostgres());
+  const shared = { redisUrl: redis.url, storeUrl: store.url };
+  const start = async () =>
+    parts.use(await startFanfare(pinning.server, { threads: 1, shared, clone }));
+  const servers = { publishing: await start(), hearing: await start() };
+  parts.use(await listenTo(servers.hearing.app, CHANNELS));
+  const load = parts.use(startLoad(pinning.load));
+  await load.call('connect', {
+    app: servers.hearing.app,
+    publishTo: servers.publishing.app,
+    crowd: { channels: 1, subscribersEach: 1 },
+    publishers: 8,
+    staysAwake: pinning.areApart,
+  });
+  const engines = parts.use(await startEngines(clone));
+  const started = parts.move();
+  return {
+    run: (flow) =>
+      flow === 'engines' ? engines.run() : runServers(flow, { servers, watch, load, pinning }),
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}
+
+interface Servers {
+  readonly servers: Readonly<Record<'publishing' | 'hearing', FanfareServer>>;
+  readonly watch: RedisWatch;
+  readonly load: LoadProcess;
+  readonly pinning: Bench['pinning'];
+}
+
+async function runServers(
+  flow: Exclude<Flow, 'engines'>,
+  { servers, watch, load, pinning }: Servers,
+): Promise<EventUs> {
+  const { publishing, hearing } = servers;
+  const used = await startToCount(watch, [publishing.pid], [hearing.pid]);
+  if (flow === 'single') {
+    const step = { publishesPerSecond: SINGLE_RATE, warmupSeconds: 0, seconds: SECONDS };
+    const found = await load.call('step', { ...step, dataBytes: DATA_BYTES, limitMs: LATE_MS });
+    return { ...(await used(found.expected)), p50Ms: found.p50Ms };
+  }
+  const eventsEach = flow === 'hundred' ? 100 : 10;
+  const { accepted, refused, firstRefusal } = await load.call('intake', {
+    app: publishing.app,
+    connections: flow === 'hundred' ? 4 : 1,
+    eventsEach,
+    channels: CHANNELS,
+    dataBytes: DATA_BYTES,
+    warmupSeconds: 0,
+    seconds: SECONDS,
+    staysAwake: pinning.areApart,
+  });
+  if (refused > 0) throw new Error(`a trigger was refused: ${firstRefusal}`);
+  return await used(accepted * eventsEach);
+}
+
+/** Nodes without sockets: those that publish, and one that hears. */
+async function startEngines(
+  clone: string | undefined,
+): Promise<AsyncDisposable & { run(): Promise<EventUs> }> {
+  await using parts = new AsyncDisposableStack();
+  const redis = parts.use(await startRedis());
+  const watch = parts.use(new RedisWatch(redis.url));
+  const channels: Channels = { prefix: 'heard', count: 1000 };
+  const nodes: EngineProcess[] = [];
+  for (let n = 0; n < NODES; n++) nodes.push(parts.use(await startEngine(redis.url, clone)));
+  const hearing = parts.use(await startEngine(redis.url, clone));
+  await hearing.call('listen', channels);
+  const started = parts.move();
+  return {
+    async run() {
+      const pids = nodes.map(({ pid }) => pid);
+      const used = await startToCount(watch, pids, [hearing.pid]);
+      const ask = { channels, atOnce: AT_ONCE, seconds: SECONDS };
+      const counts = await Promise.all(nodes.map((node) => node.call('publish', ask)));
+      return await used(counts.reduce((sum, count) => sum + count, 0));
+    },
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}
+
+/** Starts to count processor time. What is returned gives that of one event. */
+async function startToCount(
+  watch: RedisWatch,
+  publishing: readonly number[],
+  hearing: readonly number[],
+): Promise<(events: number) => Promise<EventUs>> {
+  const secondsOf = (pids: readonly number[]) =>
+    pids.reduce((sum, pid) => sum + usedSecondsOf(pid).allThreads, 0);
+  const read = async () => ({
+    redis: await watch.cpuSeconds(),
+    publishing: secondsOf(publishing),
+    hearing: secondsOf(hearing),
+  });
+  const before = await read();
+  return async (events) => {
+    const after = await read();
+    const us = (key: keyof typeof after) => ((after[key] - before[key]) / events) * 1e6;
+    return { redis: us('redis'), publishing: us('publishing'), hearing: us('hearing') };
+  };
+}
