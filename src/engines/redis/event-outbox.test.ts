@@ -205,7 +205,7 @@ describe('an outbox of events', () => {
   it('keeps nothing waiting while Redis is away: the link knows for how long', async () => {
     add('1');
     await endOfTurn();
-    link.away = { sinceMs: 0, why: 'it is away', isRefused: false };
+    link.away = { sinceMs: 0, why: 'it is away', isRefused: false, server: 'redis:6379' };
     for (let n = 0; n < 300; n++) add(`${n}`);
     await endOfTurn();
     expect(calls.map((call) => messagesOf(call).length)).toEqual([1, 256, 44]);
