@@ -372,6 +372,7 @@ export function hubWith(engine?: LateEngine): FakeHub {
   });
   const memory = new MemoryEngine({
     timers: clock,
+    monotonic: clock,
     webhooks,
     broadcaster: { audience, usage, asked },
     meter,

@@ -20,7 +20,7 @@ import type {
   Publication,
 } from '../channels/ports.ts';
 import { type NotifyWatchers, WatchlistEvents } from '../channels/users/watchlist-events.ts';
-import type { Timers } from '../runtime/ports.ts';
+import type { Clock, Timers } from '../runtime/ports.ts';
 import { EventCache } from './event-cache.ts';
 import { Histories, type HistoryMeter, type RestoreOptions } from './history/histories.ts';
 import { decodeSaved, encodeSaved } from './history/saved-history.ts';
@@ -32,6 +32,8 @@ import { type Loop, Shares } from './shares.ts';
 /** The home's connection to the loops. */
 export interface HomeOptions {
   readonly timers: Timers;
+  /** A monotonic clock, for what must not be forgotten early if somebody sets the system's clock. */
+  readonly monotonic: Clock;
   readonly webhooks: WebhookEvents;
   readonly meter: HistoryMeter;
   /** The number of homes that share the memory for remembered events equally. */
@@ -68,13 +70,14 @@ export class Home {
   private readonly watchlists: WatchlistEvents;
 
   constructor(options: HomeOptions) {
-    const { timers, webhooks, meter, homes, historyBytes, send, notifyWatchers } = options;
+    const { timers, monotonic, webhooks, meter, homes, historyBytes, send, notifyWatchers } =
+      options;
     const { items, cachedCharacters } = options.remembered ?? REMEMBERED_MAX;
     const itemsHere = Math.ceil(items / homes);
     this.timers = timers;
     this.send = send;
     this.cache = new EventCache(timers, itemsHere, cachedCharacters / homes);
-    this.keys = new PublishedKeys(itemsHere);
+    this.keys = new PublishedKeys(itemsHere, monotonic);
     this.histories = new Histories({
       timers,
       meter,

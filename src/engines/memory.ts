@@ -16,13 +16,15 @@ import type {
   Member,
   Publication,
 } from '../channels/ports.ts';
-import type { Timers } from '../runtime/ports.ts';
+import type { Clock, Timers } from '../runtime/ports.ts';
 import type { HistoryMeter } from './history/histories.ts';
 import { Home } from './home.ts';
 import type { RememberedMax } from './remembered.ts';
 
 export interface MemoryEngineOptions {
   readonly timers: Timers;
+  /** A monotonic clock. */
+  readonly monotonic: Clock;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   readonly meter: HistoryMeter;
@@ -44,10 +46,12 @@ export class MemoryEngine implements Authority {
   private readonly endUser: (app: App, userId: string) => void;
 
   constructor(options: MemoryEngineOptions) {
-    const { timers, webhooks, broadcaster, meter, historyBytes, remembered, terminate } = options;
+    const { timers, monotonic, webhooks, broadcaster, meter, historyBytes, remembered, terminate } =
+      options;
     const send = broadcast.bind(undefined, broadcaster);
     this.home = new Home({
       timers,
+      monotonic,
       webhooks,
       meter,
       homes: 1,

@@ -1,6 +1,7 @@
 import { afterEach, expect, it, setSystemTime } from 'bun:test';
 import type { EventId } from '../channels/history/event-id.ts';
 import { channelName, FakeClock } from '../channels/hub.fixture.ts';
+import { monotonicTimers } from '../runtime/system-timers.ts';
 import { PUBLISHED_KEY_MS, PublishedKeys } from './published-keys.ts';
 
 const [news, other] = [channelName('news').text, channelName('other').text];
@@ -26,7 +27,7 @@ it('finds an event by app, channel and key, for five minutes', () => {
 });
 
 it('remembers them when the clock of the system is set forward', () => {
-  const keys = new PublishedKeys(100);
+  const keys = new PublishedKeys(100, monotonicTimers);
   keys.add('1', news, { key: 'k', id });
   setSystemTime(Date.now() + 2 * PUBLISHED_KEY_MS);
   expect(keys.find('1', news, 'k')).toMatchObject({ id });

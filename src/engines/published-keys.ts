@@ -3,7 +3,6 @@ import type { EventId } from '../channels/history/event-id.ts';
 import { FairBudget } from '../runtime/fairness/fair-budget.ts';
 import { OldestFirst } from '../runtime/oldest-first.ts';
 import type { Clock } from '../runtime/ports.ts';
-import { monotonicTimers } from '../runtime/system-timers.ts';
 
 /** How long a key is remembered. Milliseconds. */
 export const PUBLISHED_KEY_MS = 300_000;
@@ -31,8 +30,8 @@ export class PublishedKeys {
   private readonly budget: FairBudget;
   private readonly clock: Clock;
 
-  /** `max`: the limit for all apps. Each key takes about 300 bytes. A clock that can be set forward would forget keys too early. */
-  constructor(max: number, clock: Clock = monotonicTimers) {
+  /** `max`: the limit for all apps. Each key takes about 300 bytes. `clock` must be monotonic: one that is set forward would forget keys too early. */
+  constructor(max: number, clock: Clock) {
     this.budget = new FairBudget(max);
     this.clock = clock;
   }

@@ -115,6 +115,17 @@ describe('the connections of an app on several servers', () => {
     expect(await placesAt(two.quotas, app, 4)).toBe(3);
   });
 
+  it('leave their places to others when several servers are killed at once', async () => {
+    const { cluster, loops } = await loopsOverRedis(6);
+    const [left, ...killed] = loops as [RedisLoop, ...RedisLoop[]];
+    const app = limited();
+    for (const { quotas } of killed) expect(await quotas.take(app)).toBe(true);
+    await cluster.advance(12_000);
+    for (const loop of killed) await cluster.kill(loop);
+    await cluster.advance(15_000);
+    expect(await placesAt(left.quotas, app, 6)).toBe(5);
+  });
+
   it('are swept after the last place of a killed server was given back', async () => {
     const { cluster, loops } = await loopsOverRedis(2);
     const [one, two] = loops as [RedisLoop, RedisLoop];

@@ -31,6 +31,7 @@ const memory = async (): Promise<OpenCluster> => {
   const { audience, terminated, ...parts } = partsOfLoop(clock, reported);
   const authority = new MemoryEngine({
     timers: clock,
+    monotonic: clock,
     ...parts,
   });
   const loop = new LoopStage({ number: 0, authority, audience, terminated });

@@ -92,6 +92,7 @@ export class ThreadsEngine implements Authority {
     );
     this.home = new Home({
       timers,
+      monotonic,
       webhooks,
       meter,
       homes: loops,

@@ -52,6 +52,12 @@ const HIDING: readonly FaultKind[] = [
   'redis-lost',
 ];
 
+/** Faults that keep a server from stating in Redis whom it holds. */
+const UNSTATED: readonly FaultKind[] = ['pause', 'cut-off', 'redis-away', 'redis-lost'];
+
+/** How long after a loss of Redis' data the servers state whom they hold. Milliseconds. */
+const STATED_MS = 10_000;
+
 export interface Fault {
   readonly what: FaultKind;
   readonly from: number;
@@ -84,8 +90,15 @@ export class Faults {
         ? this.during(from - excuse.afterMs, to + excuse.beforeMs, excuse.faults)
         : [],
     );
-    const fault = found.find(applies);
-    return fault && `${fault.what} at ${(fault.from / 1000).toFixed(1)} s`;
+    return describe(found.find(applies));
+  }
+
+  /** A loss of Redis' data between two times, soon after which some server could not state whom it holds. */
+  unstatedLoss(from: number, to: number): string | undefined {
+    const losses = this.during(from, to, ['redis-lost']);
+    const isUnstated = (loss: Fault) =>
+      this.during(loss.from, loss.until + STATED_MS, UNSTATED).some((other) => other !== loss);
+    return describe(losses.find(isUnstated));
   }
 
   /** Whether nobody may have noticed an absence: it was short but for the time of a fault. */
@@ -117,4 +130,8 @@ export class Faults {
       (fault) => kinds.includes(fault.what) && fault.from <= to && fault.until >= from,
     );
   }
+}
+
+function describe(fault: Fault | undefined): string | undefined {
+  return fault && `${fault.what} at ${(fault.from / 1000).toFixed(1)} s`;
 }

@@ -405,6 +405,18 @@ describe('webhooks', () => {
     ]);
   });
 
+  it('may report a channel again if Redis had lost its data, and a server could not state soon whom it holds', () => {
+    const twice = (ms: number, other: string) => {
+      const told = occupied().after(4000).fault('redis-lost').after(ms).fault(other).after(1000);
+      return hook(told, 'channel_occupied', 'r2').after(60_000).say('calm').wrong;
+    };
+    expect([twice(9000, 'pause'), twice(9000, 'redis-lost')]).toEqual([
+      ['webhooks?'],
+      ['webhooks?'],
+    ]);
+    expect([twice(11_000, 'pause'), twice(9000, 'stop')]).toEqual([['webhooks'], ['webhooks']]);
+  });
+
   it('may report a user or a channel again whose server was killed, however late the first report came', () => {
     const twice = (fault: string) => {
       const at = (time: number, request: string) => ({

@@ -4,6 +4,7 @@ import { DISK_PROGRAMS } from '../machine/own-disk.ts';
 import { type OnOwnDisk, onOwnDisk, STORES, whyNoStore } from '../on-own-disk.ts';
 import { type Scene, scene, type Trial } from '../trial.ts';
 import { tooFew, WorkInStore } from '../work-in-store.ts';
+import { kill } from './kills.ts';
 
 const BETWEEN_MIN_MS = 1000;
 const BETWEEN_MAX_MS = 5000;
@@ -49,8 +50,7 @@ function filling({ times }: Amounts) {
       await trial.settles();
     }
     const before = await work.lost(installation.server, 'all');
-    trial.fault('kill', { at: 0 });
-    await installation.kill(0);
+    await kill(trial, 0);
     await installation.start(0);
     const after = await work.lost(installation.server, 'all');
     for (const what of [...before, ...after]) trial.problem(`lost: ${what}`);

@@ -7,6 +7,13 @@ const RUNS_MIN_MS = 200;
 const RUNS_MAX_MS = 5000;
 const GONE_MAX_MS = 2500;
 
+/** Kills a server. Its sockets close when the process is gone: one that waits for a disk is killed seconds later. */
+export async function kill(trial: Trial<Installation>, at: number): Promise<void> {
+  trial.fault('kill', { at });
+  await trial.installation.kill(at);
+  trial.fault('kill', { at });
+}
+
 /** Kills servers, one at a time, and starts each again. */
 function killing({ kills: times, killsTogether }: Amounts) {
   return async (trial: Trial<Installation>) => {
@@ -14,8 +21,7 @@ function killing({ kills: times, killsTogether }: Amounts) {
     for (let done = 1; done <= times; done++) {
       await trial.pass(random.between(RUNS_MIN_MS, RUNS_MAX_MS));
       const at = random.between(0, installation.ports.length - 1);
-      trial.fault('kill', { at });
-      await installation.kill(at);
+      await kill(trial, at);
       trial.did('kill -9');
       await trial.pass(random.between(0, GONE_MAX_MS));
       await installation.start(at);

@@ -141,8 +141,13 @@ local function sweepDead(limit)
     endLease(node)
     ended = ended + 1
   end
-  local node = call('ZRANGE', P .. 'D', 0, 0)[1]
-  return node and sweep(node, limit) or 0
+  local swept = 0
+  -- Several may have died at once. The oldest comes first.
+  for _, node in ipairs(call('ZRANGE', P .. 'D', 0, 9)) do
+    if swept >= limit then break end
+    swept = swept + sweep(node, limit - swept)
+  end
+  return swept
 end
 local node = ARGV[1]
 local refused = refusal(node, ARGV[2])

@@ -84,7 +84,7 @@ export function openEngine(options: LoopEngineOptions): LoopEngine {
   const { cluster, links } = options;
   if (cluster !== undefined) return overRedis(options, cluster);
   if (links.count === 1) {
-    const authority = new MemoryEngine(options);
+    const authority = new MemoryEngine({ ...options, monotonic: monotonicTimers });
     return ofHome(options.apps, { authority, home: authority.home, threads: undefined });
   }
   const threads = new ThreadsEngine({

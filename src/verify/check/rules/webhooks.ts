@@ -69,6 +69,8 @@ export const webhooks: MakeRule = (recording, report) => {
 
   /** Why the same may have been reported twice between two times, or the end of a stay first. */
   const whyTwice = (isBegin: boolean, stays: readonly Stay[], from: number, to: number) =>
+    // Nothing in Redis says then that users were reported whom their server has not stated again.
+    (isBegin ? recording.faults.unstatedLoss(from, to) : undefined) ??
     recording.faults.excuse('webhooks', from, to, (kill) => {
       const mayBeLost = (stay: Stay) =>
         // Who was there, or had left just before, is reported as added again.

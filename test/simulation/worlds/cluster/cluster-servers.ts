@@ -1,5 +1,4 @@
 import type { AppWebhookEvent } from '../../../../src/channels/lifecycle/webhook-event.ts';
-import type { FaultKind } from '../../../../src/verify/history/line.ts';
 import type { Random } from '../../../../testing/random.ts';
 import type { Delays } from '../../network/pipe.ts';
 import { RedisHost, useRedis } from '../../redis/redis-host.ts';
@@ -40,14 +39,6 @@ const kinds = [
   ...['redis-silent', 'redis-lost', 'redis-cut', 'redis-cut', 'redis-reply', 'redis-scripts'],
   'redis-hidden',
 ] as const;
-/**
- * What must not come together. A server that cannot reach Redis is the only one that knows whom it holds once Redis has lost its
- * data. Webhooks report these users once more if they come to another server.
- */
-const losses: readonly Kind[] = ['redis-lost'];
-const absences: readonly Kind[] = ['pause', 'redis-silent', 'redis-hidden'];
-/** How long after the one the other may come. Milliseconds. */
-const APART_MS = 15_000;
 const clockKinds = ['clock', 'clock'] as const;
 /** What the latest release has kept its promises in. The rest was mended after it. */
 const oldKinds: readonly Kind[] = ['stop', 'stop', 'stop', 'kill', 'busy'];
@@ -71,8 +62,6 @@ export class ClusterServers implements Servers {
   private readonly redis: ReadonlyMap<number, RedisHost>;
   /** The ids of webhook events. A store keeps each once, whichever server hands it over. */
   private readonly webhookIds = new Set<string>();
-  private absentUntilMs = Number.NEGATIVE_INFINITY;
-  private lostAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(scene: Scene, { losesWebhook, old }: ClusterOptions) {
     const { kernel, network, conditions } = scene;
@@ -116,26 +105,11 @@ export class ClusterServers implements Servers {
     const place = random.pick(this.places);
     const redis = random.pick([...this.redis.values()]);
     const what = random.pick(this.kinds);
-    const { nowMs } = kernel;
-    if (losses.includes(what) && nowMs < this.absentUntilMs + APART_MS) return;
-    if (absences.includes(what) && nowMs < this.lostAtMs + APART_MS) return;
     const { server } = place;
     // It is away already.
     if (server === undefined) return;
     kernel.trace?.(`${what} at server ${place.number}`);
     this.happen(what, place, server, redis);
-  }
-
-  /** Notes that a server or Redis cannot be reached until then. */
-  private absent(what: FaultKind, untilMs: number): void {
-    this.absentUntilMs = Math.max(this.absentUntilMs, untilMs);
-    this.scene.fault(what, untilMs);
-  }
-
-  /** Notes that Redis has lost its data, and is there again at a time. */
-  private lost(untilMs: number): void {
-    this.lostAtMs = untilMs;
-    this.scene.fault('redis-lost', untilMs);
   }
 
   private get kinds(): readonly Kind[] {
@@ -156,7 +130,7 @@ export class ClusterServers implements Servers {
         return server.pauseLoop(nowMs + random.next() * BUSY_MS);
       case 'pause': {
         const untilMs = nowMs + drawMs(random, PAUSED_MS);
-        this.absent('pause', untilMs);
+        scene.fault('pause', untilMs);
         return server.pause(untilMs);
       }
       case 'clock':
@@ -165,12 +139,12 @@ export class ClusterServers implements Servers {
         return server.setClock(place.clockAheadMs);
       case 'redis-silent': {
         const untilMs = nowMs + drawMs(random, SILENT_MS);
-        this.absent('redis-away', untilMs);
+        scene.fault('redis-away', untilMs);
         return redis.pause(untilMs);
       }
       case 'redis-lost': {
         const untilMs = nowMs + drawMs(random, GONE_MS);
-        this.lost(untilMs);
+        scene.fault('redis-lost', untilMs);
         return redis.lose(untilMs);
       }
       case 'redis-cut':
@@ -183,7 +157,7 @@ export class ClusterServers implements Servers {
         return redis.forgetScripts();
       case 'redis-hidden': {
         const untilMs = nowMs + drawMs(random, HIDDEN_MS);
-        this.absent('cut-off', untilMs);
+        scene.fault('cut-off', untilMs);
         return redis.hide(server.contexts, untilMs);
       }
       default:
