@@ -417,6 +417,19 @@ describe('webhooks', () => {
     expect([twice(11_000, 'pause'), twice(9000, 'stop')]).toEqual([['webhooks'], ['webhooks']]);
   });
 
+  it('may leave out a return if Redis had lost its data, a server could not state soon whom it holds, and another was killed', () => {
+    const back = (...faults: readonly string[]) => {
+      const told = hook(occupied().after(20_000).close(1).after(5000), 'channel_vacated', 'r2');
+      for (const fault of faults) told.after(2000).fault(fault);
+      return told.after(2000).open(1, 2).enter(1, 'news', { n: 2 }).after(60_000).say('calm').wrong;
+    };
+    expect(back('kill', 'redis-lost', 'pause')).toEqual(['webhooks?']);
+    expect([back('redis-lost', 'pause'), back('kill', 'redis-lost')]).toEqual([
+      ['webhooks'],
+      ['webhooks'],
+    ]);
+  });
+
   it('may report a user or a channel again whose server was killed, however late the first report came', () => {
     const twice = (fault: string) => {
       const at = (time: number, request: string) => ({

@@ -67,6 +67,12 @@ export const webhooks: MakeRule = (recording, report) => {
   /** An end is due only some time after it: the server may have been killed meanwhile. */
   const lostEnd = ({ until }: Stay) => lost(until, until + REPORTED_MS);
 
+  /** Why the return of a user who was reported as gone may never be reported: only a killed server knew of that report. */
+  const notBack = (gone: Webhook | undefined, { from }: Stay) =>
+    gone !== undefined && recording.faults.any(['kill', 'power'], gone.t, from)
+      ? recording.faults.unstatedLoss(gone.t, from)
+      : undefined;
+
   /** Why the same may have been reported twice between two times, or the end of a stay first. */
   const whyTwice = (isBegin: boolean, stays: readonly Stay[], from: number, to: number) =>
     // Nothing in Redis says then that users were reported whom their server has not stated again.
@@ -111,7 +117,10 @@ export const webhooks: MakeRule = (recording, report) => {
     if (isThere !== (said === begin)) {
       const changedAt = (isThere ? last?.from : last?.until) ?? 0;
       const text = `${said} of ${about} is the last webhook, but since ${seconds(changedAt)} it is ${isThere ? 'there' : 'gone'}`;
-      return broken(calmAt, text, last && (isThere ? lostBegin(last) : lostEnd(last)));
+      const why = isThere
+        ? (lostBegin(last) ?? notBack(ordered.at(-1), last))
+        : last && lostEnd(last);
+      return broken(calmAt, text, why);
     }
     const long = noticedStays(one, user, recording).filter(
       ({ from, until }) => until - from > REPORTED_MS,
