@@ -44,6 +44,11 @@ async function draining(server: Fanfare): Promise<void> {
     },
     (connections) => connections.every((one) => one === 'close'),
   );
+  // The background thread is told by a message, which it reads in its own time.
+  await eventually(
+    () => answerOf(server.adminPort, '/readyz'),
+    ([, connection]) => connection === 'close',
+  );
 }
 
 /** The status of an answer, and what it says about its connection. */
