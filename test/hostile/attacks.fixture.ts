@@ -112,15 +112,19 @@ const attacks: Readonly<Record<string, () => Promise<object>>> = {
 
   /**
    * Several connections send one POST after the other. In `target`, `{n}` is the number of the request, and `{new}` is new in
-   * each one.
+   * each one. With `requests`, so many are sent, however long that takes.
    */
   async posts() {
+    const requests = Number(options['requests'] ?? 0);
+    let sent = 0;
+    const isDone = () => (requests > 0 ? sent >= requests : isOver());
     const body = String(options['body'] ?? '');
     const step = Number(options['step'] ?? 1);
     const statuses: Record<string, number> = {};
     let number = Number(options['from'] ?? 1);
     const request = () => {
       number += step;
+      sent++;
       const target = options.path.replace('{n}', String(number)).replace('{new}', `s${number}`);
       return (
         `POST ${target} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${options['address']}\r\n` +
@@ -128,19 +132,19 @@ const attacks: Readonly<Record<string, () => Promise<object>>> = {
       );
     };
     const one = async () => {
-      while (!isOver()) {
+      while (!isDone()) {
         const over = Promise.withResolvers<void>();
         const socket = connect(options.port, '127.0.0.1', () => void socket.write(request()));
         socket.on('data', (bytes) => {
           for (const [, status = ''] of bytes.toString('latin1').matchAll(/HTTP\/1\.1 (\d+)/g)) {
             statuses[status] = (statuses[status] ?? 0) + 1;
-            if (isOver()) over.resolve();
+            if (isDone()) over.resolve();
             else socket.write(request());
           }
         });
         socket.on('error', () => undefined);
         socket.on('close', () => over.resolve());
-        setTimeout(over.resolve, Math.max(0, endMs - performance.now()));
+        if (requests === 0) setTimeout(over.resolve, Math.max(0, endMs - performance.now()));
         await over.promise;
         socket.destroy();
       }
