@@ -45,6 +45,8 @@ export interface RedisClusterOptions {
 const SLOTS = 16_384;
 /** After this silence a server counts as failed. */
 const NODE_TIMEOUT_MS = 1_000;
+/** One that was stopped must not delay what others are asked. */
+const CONNECTED_MAX_MS = 5_000;
 /** Keys that one command moves. */
 const MOVED_AT_ONCE = 20;
 
@@ -194,6 +196,7 @@ async function startNode(
     // One that is kept would wait for a server that was killed.
     const client = new RedisClient(url, {
       autoReconnect: false,
+      connectionTimeout: CONNECTED_MAX_MS,
       ...(files === undefined ? {} : { tls: files }),
     });
     try {

@@ -125,7 +125,8 @@ describe('an engine over a Redis Cluster', () => {
     expect(await cluster.nodes[0]?.run('EXISTS', 'fanfare:{18}0:')).toBe(0);
   });
 
-  it('keeps all that was accepted while replicas are promoted', async () => {
+  it('keeps all that it has while a replica takes over', async () => {
+    const lost = loops.map(({ counted }) => counted('engineDataLost'));
     const { accepted, end } = publishing();
     const master = await cluster.masterOf(SLOTS[0]?.number ?? 0);
     await cluster.failOver(master);
@@ -141,6 +142,7 @@ describe('an engine over a Redis Cluster', () => {
     await end();
     await untilComplete();
     await expectAllSeen(accepted);
+    expect(loops.map(({ counted }) => counted('engineDataLost'))).toEqual(lost);
   });
 
   it('keeps all that it has while slots are moved', async () => {

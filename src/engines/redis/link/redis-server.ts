@@ -3,7 +3,7 @@ import { every } from '../../../runtime/time/every.ts';
 import { Poller } from '../../../runtime/time/poller.ts';
 import type { EngineMeter } from '../../engine-meter.ts';
 import type { RedisEndpoint } from './address.ts';
-import { fieldsOf, type RedisProcess } from './check-server.ts';
+import { checkServer, type RedisProcess } from './check-server.ts';
 import { DataLine } from './cluster/data-line.ts';
 import { lackOf, refusalKind } from './cluster/refusal.ts';
 import { movedTo } from './cluster/slot-map.ts';
@@ -122,7 +122,7 @@ export class RedisServer implements AsyncDisposable {
     const { deadlineMs = DEADLINE_MS, silenceMs = SILENCE_MS, slot } = options;
     this.options = options;
     this.connector = new RedisConnector(options);
-    this.line = slot && new DataLine(slot.map.masters);
+    this.line = slot && new DataLine(slot.map);
     this.polling = new Poller(timers, () => this.poll());
     const why = 'not connected yet';
     this.awaySince = { sinceMs: timers.now(), why, isRefused: false, server: this.master };
@@ -263,14 +263,20 @@ export class RedisServer implements AsyncDisposable {
     this.commandsGoTo = process.id;
     const { answeredAtMs } = this.commands;
     const nowMs = this.options.timers.now();
-    this.clock = { microseconds: process.timeMicroseconds, atMs: nowMs };
-    this.line?.follow(process, { nowMs, answeredAtMs });
+    this.readClock(process);
+    const endpoint = this.primary ?? this.connector.firstEndpoint;
+    this.line?.follow(process, { endpoint, nowMs, answeredAtMs });
   }
 
-  /** Reads the clock of Redis. The next poll retries. */
-  private async readClock(): Promise<void> {
-    const info = await this.commands.run(['INFO', 'server']).catch(() => '');
-    const microseconds = Number(fieldsOf(String(info)).get('server_time_usec') ?? 0);
+  /** Reads the clock of the master of a slot, and what its data come from. The next poll retries. */
+  private async readInfo(): Promise<void> {
+    const info = await this.commands.run(['INFO']);
+    const { process } = checkServer(String(info), { isCluster: true });
+    this.readClock(process);
+    this.line?.confirm(process);
+  }
+
+  private readClock({ timeMicroseconds: microseconds }: RedisProcess): void {
     if (microseconds > 0) this.clock = { microseconds, atMs: this.options.timers.now() };
   }
 
@@ -424,6 +430,7 @@ export class RedisServer implements AsyncDisposable {
   private async connectCommands(owner: RedisConnectionOwner): Promise<RedisConnection> {
     const primary = await this.connector.findPrimary();
     const connection = await this.connector.connect(primary, owner);
+    if (connection.process !== undefined) await this.line?.examine(connection.process);
     this.take(primary, (why) => this.subscriptionsConnection.replace(why));
     return connection;
   }
@@ -460,7 +467,9 @@ export class RedisServer implements AsyncDisposable {
       if (this.options.slot === undefined) this.commandsConnection.replace(why);
       else this.commands.retire(why);
     }
-    if (this.lacksTime && this.areCommandsUp) await this.readClock();
+    if (this.line !== undefined && this.areCommandsUp) {
+      await this.readInfo().catch(() => undefined);
+    }
     return this.pollMs ?? Number.POSITIVE_INFINITY;
   }
 

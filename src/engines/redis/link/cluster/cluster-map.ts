@@ -5,6 +5,7 @@ import { pause } from '../../../../runtime/time/pause.ts';
 import type { RedisEndpoint } from '../address.ts';
 import { RedisAway, RedisRefused, RedisUnsuitable, type Reply } from '../reply.ts';
 import { SeenMasters } from './data-line.ts';
+import { HandOvers } from './hand-over.ts';
 import { type ClusterServer, readSlots, type SlotMap } from './slot-map.ts';
 import { SLOTS } from './slots.ts';
 
@@ -29,6 +30,7 @@ const NAMED_MAX = 3;
 /** Knows which master has which slots. The connections to all slots of a cluster share it. */
 export class ClusterMap {
   readonly masters = new SeenMasters();
+  readonly handOvers: HandOvers;
   private readonly options: ClusterMapOptions;
   private map: SlotMap | undefined;
   private asking: Promise<SlotMap> | undefined;
@@ -41,6 +43,7 @@ export class ClusterMap {
 
   constructor(options: ClusterMapOptions) {
     this.options = options;
+    this.handOvers = new HandOvers(options);
   }
 
   /** Returns the master of a slot, by a map that is not older than this. Rejects with `RedisAway` if there is none. */

@@ -1,5 +1,7 @@
 import { Recent } from '../../../../runtime/recent.ts';
+import type { RedisEndpoint } from '../address.ts';
 import type { RedisProcess } from '../check-server.ts';
+import type { ClusterMaster, HandOvers } from './hand-over.ts';
 
 /** What slots have seen of the masters of their cluster. */
 export class SeenMasters {
@@ -21,10 +23,12 @@ export class SeenMasters {
   }
 }
 
-/** When a slot was served last. */
+/** A process serves a slot from now on. */
 export interface Served {
+  /** Where it can be asked. */
+  readonly endpoint: RedisEndpoint;
   readonly nowMs: number;
-  /** When its former master has answered a command last. */
+  /** When the former master of the slot has answered a command last. */
   readonly answeredAtMs: number;
 }
 
@@ -33,30 +37,58 @@ const MASTERS_MAX = 1_000;
 /** Redis forgets a promotion after an hour without replicas. Milliseconds. */
 const FORGOTTEN_MS = 1_800_000;
 
+/** What the slots of a cluster share. */
+export interface DataLineOptions {
+  readonly masters: SeenMasters;
+  readonly handOvers: HandOvers;
+}
+
 /**
- * Tells a slot that was moved to another master with all its data from one whose last writes may be lost: its master was
+ * Tells a slot that came to another master with all its data from one whose last writes may be lost: its master was
  * restarted, or a replica was promoted in its place. Where nothing proves the first, it is the second.
  */
 export class DataLine {
   /** Changes when writes may have been lost. */
   id = '';
-  private readonly masters: SeenMasters;
-  private current: RedisProcess | undefined;
+  private readonly options: DataLineOptions;
+  private current: ClusterMaster | undefined;
+  /** The promoted replica that is known to have everything. */
+  private proven: RedisProcess | undefined;
   private losses = 0;
 
-  constructor(masters: SeenMasters) {
-    this.masters = masters;
+  constructor(options: DataLineOptions) {
+    this.options = options;
+  }
+
+  /** Finds out what the former master knows of a process that will serve the slot. */
+  async examine(process: RedisProcess): Promise<void> {
+    const { current } = this;
+    const { handOvers } = this.options;
+    const isComplete = current !== undefined && (await handOvers.isComplete(current, process));
+    this.proven = isComplete && current === this.current ? process : undefined;
   }
 
   /** The slot is served by this process from now on. */
   follow(process: RedisProcess, served: Served): void {
-    const { current } = this;
-    if (current === undefined || !this.hasAll(current, process, served)) {
+    const { current, proven } = this;
+    const hasAll = process === proven || (current && this.hasAll(current.process, process, served));
+    if (hasAll !== true) {
       this.losses += 1;
       this.id = `${process.id} ${this.losses}`;
     }
-    this.current = process;
-    this.masters.note(process, served.nowMs);
+    this.current = { process, endpoint: served.endpoint };
+    this.proven = undefined;
+    this.options.masters.note(process, served.nowMs);
+  }
+
+  /**
+   * The master has replied to `INFO` again. Its data get a new id without a loss when its first replica comes. After a
+   * promotion, `follow` decides.
+   */
+  confirm(process: RedisProcess): void {
+    const { current } = this;
+    if (current?.process.id !== process.id || !isNever(process.formerDataId)) return;
+    this.current = { ...current, process };
   }
 
   private hasAll(
@@ -69,7 +101,9 @@ export class DataLine {
     if (before.id === '' && now.id === '') return true;
     if (now.id === before.id) return !wasPromoted || now.formerDataId === before.formerDataId;
     if (wasPromoted) {
-      return now.formerDataId !== before.dataId && this.masters.wasMaster(now, answeredAtMs);
+      return (
+        now.formerDataId !== before.dataId && this.options.masters.wasMaster(now, answeredAtMs)
+      );
     }
     // Whole seconds: it may be up to one second older.
     const hasRun = now.ageSeconds * 1000 > nowMs - answeredAtMs;
