@@ -34,6 +34,7 @@ it('a master that hands over costs no event and no connection, and nobody is sai
   await load.end();
   expect(load.problems()).toEqual([]);
   expect(load.closed).toEqual([]);
+  expect(load.forgotten).toEqual([]);
 }, 300_000);
 
 it.each([

@@ -11,6 +11,9 @@ import { TestHistory } from '../../../testing/verify/test-history.ts';
 /** Channels with events and members who come and go, while a Redis Cluster changes. */
 
 const CHANNELS = Array.from({ length: 48 }, (_, n) => `presence-room-${n}`);
+/** Some of them keep a history. */
+const KEPT = ['presence-room-1*', 'presence-room-2*'];
+const HISTORY = { seconds: 600, events: 5_000 };
 /** Each is in all channels, and stays there. */
 const STAYING = 4;
 /** Each leaves one channel after the other, and enters it again. */
@@ -24,7 +27,7 @@ const WAITING_MAX = 4;
 
 const TRIED: readonly RuleName[] = [
   ...(['order', 'after', 'once', 'known', 'arrives'] as const),
-  ...(['members', 'present'] as const),
+  ...(['resumes', 'members', 'present'] as const),
 ];
 
 /** An event that was triggered, by the clock of the history. Milliseconds. */
@@ -42,6 +45,8 @@ class LoadHistory extends TestHistory {
   /** How many events of each channel were answered with 200 that were sent since then. */
   readonly served = new Map<string, number>();
   servedFromMs = 0;
+  /** Whether who resumed has got everything, by channel. */
+  readonly resumed = new Map<string, boolean>();
   /** Clients whose connection has ended, by number. */
   readonly closed = new Set<number>();
   /** Who is said to have gone or come. */
@@ -65,9 +70,11 @@ class LoadHistory extends TestHistory {
       e,
       ch,
       status,
-    } = fields as Partial<Fields['joined'] & Fields['answer']> & {
+      resume,
+    } = fields as Partial<Fields['joined'] & Fields['answer'] & Fields['subscribed']> & {
       readonly ch?: unknown;
     };
+    if (resume !== undefined) this.resumed.set(String(ch), resume.ok);
     if ((op === 'joined' || op === 'left') && user?.startsWith('staying') === true) {
       this.changes.push([user, `${op} ${user} ${ch} at ${this.now}`]);
     }
@@ -93,6 +100,12 @@ export class Load implements Disposable {
   /** Whose each client is. */
   private readonly users: string[] = [];
   private readonly guests: readonly CrowdClient[];
+  /** It is away during the load, and resumes afterwards. */
+  private readonly returning: CrowdClient;
+  /** The channels that keep a history. */
+  private readonly kept = CHANNELS.filter((channel) =>
+    KEPT.some((pattern) => channel.startsWith(pattern.slice(0, -1))),
+  );
   private readonly app: TestApp;
   private isOver = false;
   private work: Promise<unknown> = Promise.resolve();
@@ -100,7 +113,7 @@ export class Load implements Disposable {
   private constructor(app: TestApp, ports: readonly number[], slots: readonly number[]) {
     this.app = app;
     this.ports = ports;
-    this.history = new LoadHistory({ app });
+    this.history = new LoadHistory({ app, kept: KEPT });
     this.history.userOf = (number) => this.users[number - 1] ?? '';
     const others = this.channelsIn(slots, false);
     for (let n = 0; n < STAYING; n++) {
@@ -108,6 +121,7 @@ export class Load implements Disposable {
       if (slots.length > 0) this.connect(`staying-apart-${n}`, others);
     }
     this.guests = Array.from({ length: GUESTS }, (_, n) => this.connect(`guest-${n}`));
+    this.returning = this.connect('returning', this.kept, this.kept);
   }
 
   /** Connects all clients to these servers. Some are in no channel of these slots. */
@@ -115,7 +129,9 @@ export class Load implements Disposable {
     const [first] = servers;
     if (first === undefined) throw new Error('There is no server');
     // Otherwise several changes of one user are told as the last one.
-    const app = await newApp(first, { limits: { memberChangesPerSecond: 0 } });
+    const limits = { memberChangesPerSecond: 0 };
+    const history = KEPT.map((channels) => ({ channels, ...HISTORY }));
+    const app = await newApp(first, { limits, history });
     for (const server of servers) {
       const there = new TestApp(server, app);
       await eventually(
@@ -130,6 +146,7 @@ export class Load implements Disposable {
     );
     // Everybody knows who is there.
     await load.settle();
+    for (const channel of load.kept) load.returning.leave(channel);
     return load;
   }
 
@@ -164,7 +181,13 @@ export class Load implements Disposable {
   async end(): Promise<void> {
     this.isOver = true;
     await this.work;
+    for (const channel of this.kept) this.returning.enter(channel);
     await this.settle();
+  }
+
+  /** The channels in which a client could not resume, of those that keep a history. */
+  get forgotten(): readonly string[] {
+    return this.kept.filter((channel) => this.history.resumed.get(channel) !== true);
   }
 
   /** The users whose connection has ended. */
@@ -201,10 +224,10 @@ export class Load implements Disposable {
     }
   }
 
-  private connect(user: string, channels = CHANNELS): CrowdClient {
+  private connect(user: string, channels = CHANNELS, resumes: readonly string[] = []): CrowdClient {
     const port = this.ports[this.users.length % this.ports.length] ?? 0;
     this.users.push(user);
-    return this.history.connect(port, { channels, user });
+    return this.history.connect(port, { channels, user, resumes });
   }
 
   private async trigger(): Promise<void> {
