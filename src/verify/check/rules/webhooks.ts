@@ -5,6 +5,9 @@ import type { Channel, Stay } from '../model.ts';
 import { REPORTED_MS, type Recording } from '../recording.ts';
 import { type MakeRule, seconds } from '../rule.ts';
 
+/** How long what a client sent may be under way to the server. Milliseconds. */
+const UNDER_WAY_MS = 1000;
+
 type Webhook = LineOf<'webhook'>;
 
 /** The two events that alternate, of whole channels and of users. */
@@ -63,9 +66,12 @@ export const webhooks: MakeRule = (recording, report) => {
   const isOnly = ({ from }: Fault) => !recording.isOutlived(from);
   /** The kill of the only server with which a webhook was lost that was due between two times. */
   const lost = (from: number, to: number) => recording.faults.excuse('webhooks', from, to, isOnly);
-  const lostBegin = ({ from }: Stay) => lost(from, from);
+  /** Until when a server may be about to write what a client did at a time. Other faults can delay that. */
+  const writtenBy = (t: number, dueMs: number) =>
+    recording.faults.dueAfter(t, t + UNDER_WAY_MS + dueMs);
+  const lostBegin = ({ from }: Stay) => lost(from, writtenBy(from, 0));
   /** An end is due only some time after it: the server may have been killed meanwhile. */
-  const lostEnd = ({ until }: Stay) => lost(until, until + REPORTED_MS);
+  const lostEnd = ({ until }: Stay) => lost(until, writtenBy(until, REPORTED_MS));
 
   /** Why the return of a user who was reported as gone may never be reported: only a killed server knew of that report. */
   const notBack = (gone: Webhook | undefined, { from }: Stay) =>
@@ -78,11 +84,9 @@ export const webhooks: MakeRule = (recording, report) => {
     // Nothing in Redis says then that users were reported whom their server has not stated again.
     (isBegin ? recording.faults.unstatedLoss(from, to) : undefined) ??
     recording.faults.excuse('webhooks', from, to, (kill) => {
-      const mayBeLost = (stay: Stay) =>
-        // Who was there, or had left just before, is reported as added again.
-        isBegin
-          ? stay.until >= kill.from - REPORTED_MS - WRITTEN_MS
-          : stay.from >= kill.from - WRITTEN_MS;
+      // Who was there, or had left just before, is reported as added again.
+      const mayBeLost = ({ from: came, until }: Stay) =>
+        (isBegin ? writtenBy(until, REPORTED_MS) : writtenBy(came, 0)) >= kill.from - WRITTEN_MS;
       return isOnly(kill) && stays.some((stay) => stay.from <= kill.until && mayBeLost(stay));
     });
 
