@@ -301,6 +301,11 @@ describe('resumes', () => {
       return first.get(1, 'b', 'kept', { id: '1-b' }).wrong;
     };
     expect([back(), back('kill'), back('redis-lost')]).toEqual([['resumes'], ['resumes'], []]);
+    const repeated = (what: string) => {
+      const once = told().get(1, 'a', 'kept', { id: '7-a' }).fault(what);
+      return once.get(2, 'a', 'kept', { id: '1-b' }).wrong;
+    };
+    expect([repeated('kill'), repeated('redis-lost')]).toEqual([['resumes'], []]);
   });
 });
 
