@@ -133,8 +133,14 @@ const sabotages = {
 } as const;
 
 /** Passes webhooks on to a port, but for those that it loses. It accepts all. */
-function relayTo(port: number, isLost: (body: string) => boolean) {
-  return Bun.serve({
+function relayTo(isLost: (body: string) => boolean) {
+  let port: number | undefined;
+  /** Chooses a port just before somebody listens there: another program could use one that was chosen long before. */
+  const choose = async () => {
+    port = await freePort();
+    return port;
+  };
+  const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request) {
@@ -142,10 +148,13 @@ function relayTo(port: number, isLost: (body: string) => boolean) {
       const body = await request.text();
       const to = `http://127.0.0.1:${port}/`;
       // Nobody listens before the run begins, and after its end.
-      if (!isLost(body)) await fetch(to, { method: 'POST', headers, body }).catch(() => undefined);
+      if (port !== undefined && !isLost(body)) {
+        await fetch(to, { method: 'POST', headers, body }).catch(() => undefined);
+      }
       return new Response();
     },
   });
+  return { server, choose };
 }
 
 describe('fanfare verify', () => {
@@ -158,11 +167,9 @@ describe('fanfare verify', () => {
 
   // All runs at the same time: a run lasts at least 10 s.
   beforeAll(async () => {
-    const [rightPort, losingPort] = [await freePort(), await freePort()];
-    const relays = [
-      relayTo(rightPort, () => false),
-      relayTo(losingPort, (body) => body.includes('member_removed')),
-    ];
+    const toRight = relayTo(() => false);
+    const toLosing = relayTo((body) => body.includes('member_removed'));
+    const relays = [toRight.server, toLosing.server];
     for (const relay of relays) {
       servers.push({ [Symbol.asyncDispose]: () => relay.stop(true) });
     }
@@ -182,12 +189,12 @@ describe('fanfare verify', () => {
       await using proxy = await FrameProxy.start(server.port, sabotages[name][0]);
       results.set(name, await verify(proxy.port));
     };
-    const listening = async (name: string, port: number, ...more: readonly string[]) => {
-      const args = ['--webhooks', String(port), '--seconds', '20', ...more];
+    const listening = async (name: string, to: typeof toRight, ...more: readonly string[]) => {
+      const args = ['--webhooks', String(await to.choose()), '--seconds', '20', ...more];
       results.set(name, await verify(server.port, ...args));
     };
-    const right = () => listening('right', rightPort, '--history', history, '--report', page);
-    const losing = () => listening('loses webhooks', losingPort, '--rate', '5');
+    const right = () => listening('right', toRight, '--history', history, '--report', page);
+    const losing = () => listening('loses webhooks', toLosing, '--rate', '5');
     const broken = async () => {
       results.set('killed', await verify(killed.port));
     };
