@@ -32,7 +32,7 @@ import { type Loop, Shares } from './shares.ts';
 /** The home's connection to the loops. */
 export interface HomeOptions {
   readonly timers: Timers;
-  /** A monotonic clock, for what must not be forgotten early if somebody sets the system's clock. */
+  /** A monotonic clock. A system clock that is set forward would end idempotency keys too early. */
   readonly monotonic: Clock;
   readonly webhooks: WebhookEvents;
   readonly meter: HistoryMeter;

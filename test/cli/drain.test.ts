@@ -44,7 +44,7 @@ async function draining(server: Fanfare): Promise<void> {
     },
     (connections) => connections.every((one) => one === 'close'),
   );
-  // The background thread is told by a message, which it reads in its own time.
+  // The background thread learns of the drain from a message, later than the realtime threads.
   await eventually(
     () => answerOf(server.adminPort, '/readyz'),
     ([, connection]) => connection === 'close',

@@ -112,7 +112,7 @@ const attacks: Readonly<Record<string, () => Promise<object>>> = {
 
   /**
    * Several connections send one POST after the other. In `target`, `{n}` is the number of the request, and `{new}` is new in
-   * each one. With `requests`, so many are sent, however long that takes.
+   * each one. With `requests`, this number of requests is sent, and the time does not count.
    */
   async posts() {
     const requests = Number(options['requests'] ?? 0);

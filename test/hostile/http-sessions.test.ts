@@ -144,7 +144,7 @@ describe('clients of another app and address are served as usual while a strange
     const pinged = await strike(
       '/pusher/app/278d425bdf160c739803/{n}/{new}/xhr_send',
       '192.0.2.3',
-      // So many that a slow machine, too, sends more than are allowed.
+      // More than are allowed, on a slow machine as well.
       { body: '[]', requests: 3 * CONNECTIONS_AT_ONCE },
     );
     expectCalm(pinged);

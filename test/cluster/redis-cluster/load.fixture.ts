@@ -128,7 +128,7 @@ export class Load implements Disposable {
   static async open(servers: readonly Fanfare[], slots: readonly number[] = []): Promise<Load> {
     const [first] = servers;
     if (first === undefined) throw new Error('There is no server');
-    // Otherwise several changes of one user are told as the last one.
+    // With a limit, clients receive only the last of several changes of one user.
     const limits = { memberChangesPerSecond: 0 };
     const history = KEPT.map((channels) => ({ channels, ...HISTORY }));
     const app = await newApp(first, { limits, history });
@@ -165,7 +165,7 @@ export class Load implements Disposable {
     this.work = Promise.all([this.trigger(), ...this.guests.map((_, n) => this.visit(n))]);
   }
 
-  /** Settles when so many events of each of these channels, triggered from now on, were answered with 200. */
+  /** Settles when this number of events of each of these channels, triggered from now on, has been answered with 200. */
   async isServed(channels: readonly string[] = CHANNELS, times = 2): Promise<void> {
     const { history } = this;
     const { served } = history;
