@@ -22,6 +22,7 @@ interface KnownApp {
  */
 export class WorkInStore {
   private readonly sites: Site[] = [];
+  private connections: readonly PushConnection[] = [];
   private readonly apps: KnownApp[] = [];
   private readonly random: Random;
   private rounds = 0;
@@ -49,10 +50,10 @@ export class WorkInStore {
     this.isOver = false;
     const round = ++this.rounds;
     const { adminPort, adminPassword } = server;
-    const connections = await Promise.all(
+    this.connections = await Promise.all(
       Array.from({ length: SITES }, () => PushConnection.open(server)),
     );
-    const sites = connections.map((connection, at) => {
+    const sites = this.connections.map((connection, at) => {
       return new Site(`site-${round}-${at}`, this.random, connection);
     });
     this.sites.push(...sites);
@@ -72,6 +73,12 @@ export class WorkInStore {
   stop(): void {
     this.isEnding = true;
     this.isOver = true;
+  }
+
+  /** Ends all work at this instant: an answer that was not read yet does not count. */
+  cut(): void {
+    this.stop();
+    for (const connection of this.connections) connection.ignoreAnswers();
   }
 
   /** Settles when all requests have ended with their connections. Throws if one was refused before `ending`. */
@@ -110,12 +117,14 @@ export class WorkInStore {
     for (let made = 1; ; made++) {
       this.mayGoOn();
       const { id, key } = await makeApp(server);
+      this.mayGoOn();
       const app: KnownApp = { id, key, isDeleted: false };
       this.apps.push(app);
       if (made % DELETED !== 0) continue;
       app.isDeleted = undefined;
       const { status, text } = await admin(server, 'DELETE', `/apps/${id}`);
       if (status >= 300) throw new Error(`DELETE of app ${id}: ${status} ${text}`);
+      this.mayGoOn();
       app.isDeleted = true;
     }
   }
@@ -123,6 +132,22 @@ export class WorkInStore {
 
 /** More than are made in a round. */
 const APPS_LOOKED_AT = 500;
+
+/** How often it is looked whether a store is in use again. Milliseconds. */
+const LOOK_MS = 200;
+
+/** Waits until an app can be made. */
+export async function untilUsed(server: AdminServer, maxMs: number): Promise<void> {
+  const startedAtMs = performance.now();
+  for (;;) {
+    const { status, text } = await admin(server, 'POST', '/apps', { body: {} });
+    if (status === 201) return;
+    if (performance.now() - startedAtMs > maxMs) {
+      throw new Error(`the store was not in use again after ${maxMs / 1000} s: ${text}`);
+    }
+    await Bun.sleep(LOOK_MS);
+  }
+}
 
 /** What was answered so seldom that a scene shows nothing: less than once before each fault, in the mean. */
 export function tooFew(answered: Readonly<Record<string, number>>, faults: number): string[] {

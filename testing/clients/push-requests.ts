@@ -167,6 +167,7 @@ export interface PushAnswer {
 /** One connection to a push listener. Nothing is ever sent twice on it. */
 export class PushConnection implements AsyncDisposable {
   private readonly http: RawHttp;
+  private ignores = false;
 
   private constructor(http: RawHttp) {
     this.http = http;
@@ -178,7 +179,14 @@ export class PushConnection implements AsyncDisposable {
 
   /** Fails if the connection ends before the whole answer has come. */
   async request(request: RawRequest): Promise<PushAnswer> {
-    return received(await this.http.request(request));
+    const answer = received(await this.http.request(request));
+    if (this.ignores) throw new Error('The answer came too late');
+    return answer;
+  }
+
+  /** From now on every request fails, and so do those whose answers were not read yet. */
+  ignoreAnswers(): void {
+    this.ignores = true;
   }
 
   /** Fails unless the answer is 200. */

@@ -71,7 +71,10 @@ export class OwnDisk implements Disposable {
     run('sync', '-f', this.folder);
   }
 
-  /** Ends every use of the disk, and loses what was not synced. Nothing can be written or read until `remount`. */
+  /**
+   * Ends every use of the disk, and loses what was not synced. Nothing can be written or read until `remount`. Linux lets an `fsync` that runs at
+   * this moment succeed although it has written nothing (6.18, also of a plain file): what a server answers from now on may be lost.
+   */
   cutPower(): void {
     const { symbols, close } = dlopen('libc.so.6', {
       ioctl: { args: [FFIType.i32, FFIType.u64, FFIType.ptr], returns: FFIType.i32 },
@@ -92,7 +95,7 @@ export class OwnDisk implements Disposable {
   remount(): void {
     // Another program may have copied the mounts of this machine into a namespace of its own, and then keeps the file system
     // that was shut down. So a copy of the disk is mounted, which has what had been written to it.
-    const copy = `${this.image}-${++this.copies}`;
+    const copy = join(this.parent, `image-${++this.copies}`);
     run('cp', '--sparse=always', this.image, copy);
     run('umount', '--lazy', this.folder);
     rmSync(this.image);

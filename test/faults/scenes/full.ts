@@ -1,9 +1,8 @@
-import { admin } from '../../../testing/clients/admin-api.ts';
 import type { Amounts } from '../amounts.ts';
 import { DISK_PROGRAMS } from '../machine/own-disk.ts';
 import { type OnOwnDisk, onOwnDisk, STORES, whyNoStore } from '../on-own-disk.ts';
 import { type Scene, scene, type Trial } from '../trial.ts';
-import { tooFew, WorkInStore } from '../work-in-store.ts';
+import { tooFew, untilUsed, WorkInStore } from '../work-in-store.ts';
 import { kill } from './kills.ts';
 
 const BETWEEN_MIN_MS = 1000;
@@ -46,7 +45,7 @@ function filling({ times }: Amounts) {
       work.stop();
       await work.ended();
       installation.restoreDatabase();
-      await untilUsed(trial);
+      await untilUsed(installation.server, AGAIN_MAX_MS);
       await trial.settles();
     }
     const before = await work.lost(installation.server, 'all');
@@ -58,21 +57,6 @@ function filling({ times }: Amounts) {
     for (const problem of tooFew(work.answered, times)) trial.problem(problem);
     await trial.settles();
   };
-}
-
-/** Waits until an app can be made again. */
-async function untilUsed(trial: Trial<OnOwnDisk>): Promise<void> {
-  const startedAtMs = performance.now();
-  for (;;) {
-    const { status, text } = await admin(trial.installation.server, 'POST', '/apps', { body: {} });
-    if (status === 201) return;
-    if (performance.now() - startedAtMs > AGAIN_MAX_MS) {
-      throw new Error(
-        `the store was not used ${AGAIN_MAX_MS / 1000} s after there was room: ${text}`,
-      );
-    }
-    await trial.pass(LOOK_MS);
-  }
 }
 
 export function fullScenes(amounts: Amounts): readonly Scene[] {

@@ -2,7 +2,7 @@ import type { Amounts } from '../amounts.ts';
 import { DISK_PROGRAMS } from '../machine/own-disk.ts';
 import { type OnOwnDisk, onOwnDisk, STORES, whyNoStore } from '../on-own-disk.ts';
 import { type Scene, scene, type Trial } from '../trial.ts';
-import { tooFew, WorkInStore } from '../work-in-store.ts';
+import { tooFew, untilUsed, WorkInStore } from '../work-in-store.ts';
 
 /** How long a server runs before it is asked to change its store, and from its first answer until its power is cut. Milliseconds. */
 const RUNS_MAX_MS = 3000;
@@ -12,6 +12,8 @@ const BETWEEN_MAX_MS = 300;
 const GONE_MAX_MS = 2000;
 /** How long a cut may be put off because too little was answered before. Milliseconds. */
 const PUT_OFF_MAX_MS = 120_000;
+/** How long a store may repair itself. Milliseconds. */
+const REPAIR_MAX_MS = 60_000;
 const LOOK_MS = 50;
 
 /** Cuts the power of a server and of its store, and looks whether everything is there that was answered. */
@@ -37,13 +39,16 @@ function cutting({ kills: times, killsTogether }: Amounts) {
       });
       if (done === times) await isEnough(trial, () => tooFew(answered(), times).length === 0);
       ({ triggers } = answered());
-      work.ending();
       trial.fault('power', { at: 0 });
+      work.cut();
       await installation.losePower(random.between(0, BETWEEN_MAX_MS));
       await work.ended();
       trial.did('power cut');
       await trial.pass(random.between(0, GONE_MAX_MS));
       await installation.restorePower();
+      // A database repairs itself for some time after its start.
+      await untilUsed(installation.server, REPAIR_MAX_MS);
+      trial.fault('power', { at: 0 });
       const lost = await work.lost(installation.server, done === times ? 'all' : 'last');
       for (const what of lost) trial.problem(`lost by power cut ${done}: ${what}`);
       if (installation.server.adminPassword !== password) {
