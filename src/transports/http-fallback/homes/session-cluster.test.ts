@@ -112,7 +112,9 @@ function loops(...names: readonly string[]) {
         }),
       find: (session) => asked(() => claims.get(session)),
       take: (session) => void claims.set(session, self),
-      renew: (all) => asked(() => all.forEach((session) => void claims.set(session, self))),
+      async renew(all) {
+        for (const session of all) claims.set(session, self);
+      },
       release: (session) => void claims.delete(session),
       send(to, text) {
         const deliver = () => listeners.get(to)?.onMessage(self, text);
@@ -139,10 +141,10 @@ function loops(...names: readonly string[]) {
     const poll = (session: string) => receive(session, 'key', false);
     return { sessions, cluster, receive, poll, listener: () => listeners.get(self) };
   });
-  const pass = async (seconds: number) => {
+  const pass = async (seconds: number, ...checked: readonly (typeof members)[number][]) => {
     for (let n = 0; n < seconds; n++) {
       await time.advance(1000);
-      for (const { cluster } of members) cluster.check();
+      for (const { cluster } of checked.length > 0 ? checked : members) cluster.check();
     }
   };
   return { time, claims, state, members, pass };
@@ -428,11 +430,30 @@ describe('a session', () => {
     expect(claims.get('s')).toBe('a');
     await pass(2);
     expect(a.sessions.log).toEqual(['not-received: s']);
-    // Of sessions that are over, nobody is asked for ever.
-    await pass(6);
+  });
+
+  it('learns of a message that came to another loop while only its own could not reach Redis', async () => {
+    const { a, b, claims, state, pass } = pair();
+    state.isAway = true;
+    await a.receive('s');
+    state.isAway = false;
+    expect(await b.cluster.knowing('s', ADDRESS)).toBeUndefined();
+    await pass(9, b);
+    expect(a.sessions.log).toEqual([]);
+    await pass(1, a);
+    expect(claims.get('s')).toBe('a');
+    await pass(7, b);
+    expect(a.sessions.log).toEqual(['not-received: s']);
+  });
+
+  it('is not searched for ever if a message came for it that is over', async () => {
+    const { b, state, pass } = pair();
+    await b.cluster.knowing('s', ADDRESS);
     state.questions = 0;
-    await pass(7);
-    expect(state.questions).toBe(0);
+    await pass(300);
+    expect(state.questions).toBe(8);
+    await pass(300);
+    expect(state.questions).toBe(8);
   });
 
   it('is claimed again every 20 s', async () => {

@@ -25,10 +25,12 @@ const ARRIVAL_MS = 250;
 /** The limit of sessions that must learn of a lost message, and of those that might have to. */
 const LOSSES_MAX = 8192;
 
-/** How many times nobody has a session before it counts as over: its loop claims it within a second once Redis answers. */
-const SEARCHES = 5;
-/** How long sessions may have no claim after Redis did not answer. Milliseconds. */
-const UNCLAIMED_MS = 5_000;
+/**
+ * After which time a session is searched that nobody had claimed when a message of its client came: the loop that has it may be the
+ * only one that cannot reach Redis. The time doubles with each search, and after the last one the session counts as over. Milliseconds.
+ */
+const SEARCHED_MS = 1_000;
+const SEARCHED_MAX_MS = 128_000;
 
 /** Carries messages between the loops of all servers, and knows which of them has a session. */
 export interface SessionBus {
@@ -63,6 +65,13 @@ export interface SessionClusterOptions {
   readonly timers: Timers;
 }
 
+/** A session that may have lost a message of its client. Monotonic milliseconds. */
+interface PossibleLoss {
+  readonly searchedAtMs: number;
+  /** How long ago it was searched before. */
+  readonly pausedMs: number;
+}
+
 /** Another loop: the sessions that it has, and its requests for sessions of this one. */
 interface Peer {
   /** The sessions of the other loop. */
@@ -80,15 +89,10 @@ export class SessionCluster implements SessionHomes {
   private readonly peers = new Map<string, Peer>();
   /** By session of this loop, the other loop that last asked for it to hand over a message of its client. */
   private readonly senders = new Recent<string, string>(LOSSES_MAX);
-  /**
-   * Sessions that may have lost a message of their client, and do not know: `pusher-js` does not look at the answer. With the
-   * number of searches that are left.
-   */
-  private readonly losses = new Recent<string, number>(LOSSES_MAX);
+  /** Sessions that may have lost a message of their client, and do not know: `pusher-js` does not look at the answer. */
+  private readonly losses = new Recent<string, PossibleLoss>(LOSSES_MAX);
   /** Sessions of this loop that it could not claim. */
   private readonly unclaimed = new RecentSet<string>(LOSSES_MAX);
-  /** When Redis last did not answer. Monotonic milliseconds. */
-  private failedAtMs = Number.NEGATIVE_INFINITY;
   private renewedAtMs: number;
 
   constructor(options: SessionClusterOptions) {
@@ -134,24 +138,17 @@ export class SessionCluster implements SessionHomes {
     session: string,
     address: PackedAddress,
   ): SessionHome | undefined | Promise<SessionHome | undefined> {
-    const { bus, sessions, wouldRefuse, timers } = this.options;
+    const { bus, sessions, wouldRefuse } = this.options;
     if (sessions.has(session)) return sessions;
     if (wouldRefuse(address)) return undefined;
     const lost = () => {
-      this.losses.set(session, SEARCHES);
+      this.searchIn(SEARCHED_MS, session);
       return undefined;
     };
-    return bus.find(session).then(
-      (owner) => {
-        if (owner === bus.self) return undefined;
-        if (owner !== undefined) return this.peer(owner).home;
-        return timers.now() - this.failedAtMs < UNCLAIMED_MS ? lost() : undefined;
-      },
-      () => {
-        this.failedAtMs = timers.now();
-        return lost();
-      },
-    );
+    return bus.find(session).then((owner) => {
+      if (owner === undefined) return lost();
+      return owner === bus.self ? undefined : this.peer(owner).home;
+    }, lost);
   }
 
   /** Servers do not ask each other: a broken request would cost one message to each. */
@@ -166,9 +163,11 @@ export class SessionCluster implements SessionHomes {
       home.check();
       if (home.isIdle && server.isIdle) this.peers.delete(loop);
     }
-    const losses = [...this.losses];
-    this.losses.clear();
-    for (const [session, searches] of losses) this.reportLoss(session, searches);
+    for (const [session, { searchedAtMs, pausedMs }] of [...this.losses]) {
+      if (searchedAtMs > timers.now()) continue;
+      this.losses.delete(session);
+      this.reportLoss(session, pausedMs);
+    }
     for (const session of this.unclaimed.takeAll()) this.claim(session);
     if (timers.now() - this.renewedAtMs < RENEW_MS) return;
     this.renewedAtMs = timers.now();
@@ -194,23 +193,24 @@ export class SessionCluster implements SessionHomes {
     }
   }
 
+  private searchIn(pausedMs: number, session: string): void {
+    this.losses.set(session, { searchedAtMs: this.options.timers.now() + pausedMs, pausedMs });
+  }
+
   /** Ends a session that has lost a message of its client. Until its loop answers, this is tried again. */
-  private reportLoss(session: string, searches: number): void {
-    const { bus, sessions, timers } = this.options;
+  private reportLoss(session: string, pausedMs: number): void {
+    const { bus, sessions } = this.options;
     bus.find(session).then(
       async (owner) => {
         if (owner === undefined) {
-          if (searches > 1) this.losses.set(session, searches - 1);
+          if (pausedMs < SEARCHED_MAX_MS) this.searchIn(2 * pausedMs, session);
           return;
         }
         if (owner === bus.self) return sessions.lost(session, 'not-received');
         const { home } = this.peer(owner);
         if ((await home.appOf(session)) !== undefined) home.lost(session, 'not-received');
       },
-      () => {
-        this.failedAtMs = timers.now();
-        this.losses.set(session, searches);
-      },
+      () => this.losses.set(session, { searchedAtMs: 0, pausedMs }),
     );
   }
 
@@ -250,7 +250,7 @@ export class SessionCluster implements SessionHomes {
         ask: (question) => send({ type: 'session', ...question }),
         sendBufferBytes,
         timers,
-        onMessageLost: (session) => this.losses.set(session, SEARCHES),
+        onMessageLost: (session) => this.searchIn(SEARCHED_MS, session),
         instead: {
           appOf: () => undefined,
           send: () => undefined,

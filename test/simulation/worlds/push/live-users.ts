@@ -13,12 +13,17 @@ const SKIPPED = 0.05;
 /** How often a user counts as reached who is not, or the other way round, where that is planted. */
 const SABOTAGED = 0.5;
 
+/** How long after the start of the only server the first user is back, and each of the others after that. */
+const BACK_MS = 300;
+
 /** A user with the app open. */
 interface Client {
   readonly number: number;
   readonly user: string;
   connections: number;
   isConnected: boolean;
+  /** Waits for the only server. */
+  isWaiting: boolean;
   /** Events come in their order. */
   latestMs: number;
 }
@@ -36,6 +41,7 @@ export class LiveUsers {
   private readonly options: LiveUsersOptions;
   private readonly clients: readonly Client[];
   private events = 0;
+  private hasServer = true;
 
   constructor(options: LiveUsersOptions) {
     this.options = options;
@@ -44,6 +50,7 @@ export class LiveUsers {
       user,
       connections: 0,
       isConnected: false,
+      isWaiting: false,
       latestMs: 0,
     }));
   }
@@ -58,7 +65,29 @@ export class LiveUsers {
   change(): void {
     const client = this.options.random.pick(this.clients);
     if (client.isConnected) this.cut(client);
-    else this.connect(client);
+    else if (this.hasServer && !client.isWaiting) this.connect(client);
+    else client.isWaiting = !client.isWaiting;
+  }
+
+  /** The only server has died, and all connections have ended with it. */
+  serverDied(): void {
+    this.hasServer = false;
+    for (const client of this.clients) {
+      if (!client.isConnected) continue;
+      this.cut(client);
+      client.isWaiting = true;
+    }
+  }
+
+  serverStarted(): void {
+    this.hasServer = true;
+    for (const client of this.clients) {
+      this.options.time.after(BACK_MS * (client.number + 1), () => {
+        if (!this.hasServer || !client.isWaiting) return;
+        client.isWaiting = false;
+        this.connect(client);
+      });
+    }
   }
 
   /** Sends the event of a publish, and settles with what the users have answered. */

@@ -239,6 +239,7 @@ export class StoreWorld {
       if (context.isDead) return;
       this.server = server;
       this.channels.serverStarted();
+      this.app.serverStarted();
     };
     const failed = () => this.died(context, 'stop');
     kernel.after(0, () => void startServer(context, die, options).then(started, failed), context);
@@ -251,6 +252,7 @@ export class StoreWorld {
     this.server = undefined;
     history.say('fault', { what, on: context.name });
     this.channels.serverDied();
+    this.app.serverDied();
     time.after(START_MS, () => {
       void this.explainAccepted();
       this.start();
