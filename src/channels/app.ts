@@ -79,6 +79,8 @@ export interface App {
   readonly subscriptionCounts: boolean;
   readonly watchlists: boolean;
   readonly authorizedConnectionsOnly: boolean;
+  /** The origins whose pages may connect; empty: all. */
+  readonly allowedOrigins: readonly string[];
   readonly limits: AppLimits;
   /** Of several rules that match a channel, the first one applies. */
   readonly history: readonly HistoryRule[];

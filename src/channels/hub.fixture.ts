@@ -62,6 +62,7 @@ export function appWith(settings: Partial<App> = {}): App {
     subscriptionCounts: false,
     watchlists: false,
     authorizedConnectionsOnly: false,
+    allowedOrigins: [],
     limits: {
       connections: 0,
       messagesPerDay: 0,

@@ -95,6 +95,7 @@ describe('a configuration', () => {
         subscriptionCounts: false,
         watchlists: false,
         authorizedConnectionsOnly: false,
+        allowedOrigins: [],
         limits: {
           connections: 0,
           messagesPerDay: 0,

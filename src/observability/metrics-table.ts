@@ -66,6 +66,7 @@ export const metricRows = {
         '4006',
         '4007',
         '4008',
+        '4009',
         '4100',
         '4200',
         'handshake',

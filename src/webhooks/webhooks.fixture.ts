@@ -14,6 +14,7 @@ export function appOf(id: string, webhooks: readonly AppWebhook[]): App {
     subscriptionCounts: false,
     watchlists: false,
     authorizedConnectionsOnly: false,
+    allowedOrigins: [],
     limits: {
       connections: 0,
       messagesPerDay: 0,

@@ -153,6 +153,29 @@ it('changes a setting of an app', async () => {
   await page.close();
 });
 
+it('changes the origins of an app, and names the line that is wrong', async () => {
+  const { json } = await admin({ ...server, adminPassword: PASSWORD }, 'POST', '/apps', {
+    body: { name: 'with origins' },
+  });
+  const { id } = json as { id: string };
+  const { page } = await openDashboard(server, browser, `/apps/${id}/settings`);
+  const field = page.getByRole('textbox', { name: /^One on each line/ });
+  await field.fill('https://shop.example.com\n\nhttps://shop.example.com/path\n');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText(/^Line 2 .*must be an origin such as/).waitFor();
+  await field.fill('https://shop.example.com\n http://localhost:*\n');
+  await page.getByRole('button', { name: 'Save' }).click();
+  const review = page.getByRole('dialog', { name: 'Save these changes?' });
+  await review.getByRole('button', { name: 'Save 1 change' }).click();
+  await page.getByText('Saved.').waitFor();
+  const after = await admin({ ...server, adminPassword: PASSWORD }, 'GET', `/apps/${id}`);
+  expect(after.json).toMatchObject({
+    allowedOrigins: ['https://shop.example.com', 'http://localhost:*'],
+  });
+  expect(await axe(page)).toEqual([]);
+  await page.close();
+});
+
 it('checks a change of an app in the configuration file, and shows what to write there', async () => {
   const { page } = await openDashboard(server, browser, `/apps/${APP.id}/settings`);
   const field = page.getByRole('spinbutton', { name: 'Channels per trigger' });

@@ -9,6 +9,12 @@ import { type Site, startSite } from './site.ts';
 
 setDefaultTimeout(180_000);
 
+const PICKY = {
+  id: 'picky',
+  keys: [{ key: 'picky-key', secret: 'picky-secret' }],
+  allowedOrigins: ['https://shop.example.com'],
+} as const;
+
 describe('troubleshooting.md has the text of the console for', () => {
   let server: Fanfare;
   let site: Site;
@@ -34,7 +40,7 @@ describe('troubleshooting.md has the text of the console for', () => {
   beforeAll(async () => {
     const page = await Bun.file(join(import.meta.dir, '../../docs/use/troubleshooting.md')).text();
     rows = page.split('\n').filter((line) => line.startsWith('| '));
-    server = await startFanfare();
+    server = await startFanfare({ moreApps: [PICKY] });
     site = startSite(server);
     browser = await startChromium();
   });
@@ -80,6 +86,7 @@ describe('troubleshooting.md has the text of the console for', () => {
       () => ({ ...right(), forceTLS: true, wssPort: server.port }),
     ],
     ['not in this cluster. Did you forget to specify the cluster?', 'otherkey', right],
+    ['Origin not allowed', PICKY.keys[0].key, right],
     [
       'Unable to retrieve auth string from channel-authorization endpoint - received status: 403',
       APP.key,

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { ALLOWED_ORIGIN_RULE, isAllowedOrigin } from '../../runtime/allowed-origins.ts';
+import { quote } from '../file/problems.ts';
 import { pushRules } from './push-rules.ts';
 import {
   anyText,
@@ -109,6 +111,9 @@ export const HISTORY_RULE_DEFAULTS = historyRule.parse({ channels: '*' });
 /** A rule is searched for with each event. */
 const HISTORY_RULES_MAX = 100;
 
+/** Each handshake of a page is compared with all of them. */
+const ORIGINS_MAX = 100;
+
 const webhook = z.strictObject({
   url: httpUrl('The http or https URL that receives the events.'),
   events: oneOrMore(
@@ -150,6 +155,17 @@ export const appSettings = z
       false,
       'Close connections that neither sign in nor join a private channel within `channels.authorizationTimeoutSeconds`.',
     ),
+    allowedOrigins: z
+      .array(
+        z.string().refine(isAllowedOrigin, {
+          error: ({ input }) => `must ${ALLOWED_ORIGIN_RULE}, got ${quote(String(input))}`,
+        }),
+      )
+      .max(ORIGINS_MAX, { error: `must have at most ${ORIGINS_MAX} entries` })
+      .default([])
+      .describe(
+        'The origins whose pages may connect, such as `https://shop.example.com`, `https://*.example.com` or `http://localhost:*`; hosts without a scheme, `null` and `*` as well. Empty: all. Pages of others are closed with 4009; clients that send no `Origin` are not pages.',
+      ),
     limits: limits.meta({ id: 'AppLimits' }).prefault({}),
     history: z
       .array(historyRule.meta({ id: 'HistoryRule' }))

@@ -440,6 +440,7 @@ export type App = {
   readonly subscriptionCounts: boolean;
   readonly watchlists: boolean;
   readonly authorizedConnectionsOnly: boolean;
+  readonly allowedOrigins: readonly string[];
   readonly limits: AppLimits;
   readonly history: readonly HistoryRule[];
   readonly webhooks: readonly AppWebhook[];
@@ -460,6 +461,7 @@ export type AppChanges = {
   readonly subscriptionCounts?: boolean | undefined;
   readonly watchlists?: boolean | undefined;
   readonly authorizedConnectionsOnly?: boolean | undefined;
+  readonly allowedOrigins?: readonly string[] | undefined;
   readonly limits?: AppLimitsInput | undefined;
   readonly history?: readonly HistoryRuleInput[] | undefined;
   readonly webhooks?: readonly AppWebhookInput[] | undefined;
@@ -559,6 +561,7 @@ export type ChangedApp = {
   readonly subscriptionCounts: boolean;
   readonly watchlists: boolean;
   readonly authorizedConnectionsOnly: boolean;
+  readonly allowedOrigins: readonly string[];
   readonly limits: AppLimits;
   readonly history: readonly HistoryRule[];
   readonly webhooks: readonly AppWebhook[];
@@ -883,6 +886,7 @@ export type NewApp = {
   readonly subscriptionCounts?: boolean | undefined;
   readonly watchlists?: boolean | undefined;
   readonly authorizedConnectionsOnly?: boolean | undefined;
+  readonly allowedOrigins?: readonly string[] | undefined;
   readonly limits?: AppLimitsInput | undefined;
   readonly history?: readonly HistoryRuleInput[] | undefined;
   readonly webhooks?: readonly AppWebhookInput[] | undefined;

@@ -18,10 +18,12 @@ const directory: AppDirectory = {
   byId: () => undefined,
 };
 
+const introducedAt = (address: string, origin?: string) => ({ ...requestTarget(address), origin });
+
 /** The app that an address leads to, or the problem. */
 function admitted(address: string, prefix = ''): string {
-  const admission = admit(requestTarget(address), prefix, directory);
-  return admission.app === undefined ? admission.problem : admission.app.id;
+  const admission = admit(introducedAt(address), prefix, directory);
+  return admission.problem ?? admission.app.id;
 }
 
 describe('the address of a handshake', () => {
@@ -76,11 +78,31 @@ describe('the address of a handshake', () => {
 
   it('is quoted in an answer only up to a limit', () => {
     const key = 'x'.repeat(5000);
-    const admission = admit(requestTarget(`/app/${key}?protocol=7`), '', directory);
+    const admission = admit(introducedAt(`/app/${key}?protocol=7`), '', directory);
 
-    expect(admission.app === undefined && admission.message).toBe(
-      `App key ${'x'.repeat(100)} not in this cluster. Did you forget to specify the cluster?`,
-    );
+    expect(admission).toMatchObject({
+      message: `App key ${'x'.repeat(100)} not in this cluster. Did you forget to specify the cluster?`,
+    });
+  });
+});
+
+describe('the origin of a handshake', () => {
+  const picky = appWith({ id: 'picky', allowedOrigins: ['https://shop.example.com'] });
+  const withPicky: AppDirectory = { ...directory, byKey: () => picky };
+  const admission = (origin?: string) =>
+    admit(introducedAt('/app/key?protocol=7', origin), '', withPicky);
+
+  it.each([undefined, '', 'https://shop.example.com'])('may be %p', (origin) => {
+    expect(admission(origin)).toMatchObject({ app: picky });
+  });
+
+  it('is told to operators if it is refused, cut and without control characters', () => {
+    const origin = `https://evil.example\n${'x'.repeat(300)}`;
+    const { problem, app, note = '' } = { note: '', ...admission(origin) };
+    expect({ problem, app }).toEqual({ problem: 'origin-not-allowed', app: picky });
+    expect(note).toStartWith('Origin not allowed: https://evil.example');
+    expect(note).not.toContain('\n');
+    expect(note.length).toBeLessThan(240);
   });
 });
 

@@ -1,6 +1,8 @@
 import type { App } from '../../channels/app.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
+import { allowsOrigin } from '../../runtime/allowed-origins.ts';
 import type { KeyUse } from '../../runtime/keys/key-uses.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { closeCodes, type RefusalProblem } from './closing/close-codes.ts';
 
@@ -9,27 +11,54 @@ export interface Admitted {
   readonly app: App;
   /** The use of the key that the client named. */
   readonly keyUse: KeyUse | undefined;
+  readonly problem?: undefined;
 }
 
-/** Whether a client may connect, decided from the requested address alone. */
-export type Admission =
-  | Admitted
-  | { readonly app?: undefined; readonly problem: RefusalProblem; readonly message: string };
+/** A client that may not. */
+interface Refused {
+  readonly problem: RefusalProblem;
+  readonly message: string;
+  /** The app that it may not use, if the app's operators can change that. */
+  readonly app?: App | undefined;
+  /** What they read in place of the message. */
+  readonly note?: string;
+}
+
+/** Whether a client may connect, decided from the head of its request alone. */
+export type Admission = Admitted | Refused;
+
+/** What a client says about itself in the head of its request. */
+export interface Introduction {
+  readonly query: string;
+  /** Browsers name the page that connects; most other clients send none. */
+  readonly origin: string | undefined;
+}
+
+/** Longer ones are cut where operators read them. */
+const ORIGIN_SHOWN_MAX = 200;
 
 const PROTOCOL_MIN = 5;
 const PROTOCOL_MAX = 7;
 const APP_PATH = /^\/app\/([^/]+)\/?$/;
 
 /** Finds the app of a client's handshake, or why it is refused. Source: Channels protocol, §1 and §1.1. */
-export function admit(target: RequestTarget, prefix: string, apps: AppDirectory): Admission {
-  const match = APP_PATH.exec(withoutPrefix(target.path, prefix));
+export function admit(
+  { path, query, origin }: RequestTarget & Introduction,
+  prefix: string,
+  apps: AppDirectory,
+): Admission {
+  const match = APP_PATH.exec(withoutPrefix(path, prefix));
   if (match === null) return refused('path-not-found');
 
-  return admitKey(match[1] ?? '', target.query, apps);
+  return admitKey(match[1] ?? '', { query, origin }, apps);
 }
 
 /** Decides about a client whose path is already parsed. `keyText`: the app key exactly as in the path. */
-export function admitKey(keyText: string, query: string, apps: AppDirectory): Admission {
+export function admitKey(
+  keyText: string,
+  { query, origin = '' }: Introduction,
+  apps: AppDirectory,
+): Admission {
   const protocol = protocolOf(query);
   if (typeof protocol === 'string') return refused(protocol);
 
@@ -41,7 +70,12 @@ export function admitKey(keyText: string, query: string, apps: AppDirectory): Ad
       `App key ${key.slice(0, 100)} not in this cluster. Did you forget to specify the cluster?`,
     );
   }
-  return app.enabled ? { app, keyUse: app.keyUses?.of(key) } : refused('app-disabled');
+  if (!app.enabled) return refused('app-disabled');
+  if (origin !== '' && !allowsOrigin(app.allowedOrigins, origin)) {
+    const note = `Origin not allowed: ${printable(origin.slice(0, ORIGIN_SHOWN_MAX))}`;
+    return { ...refused('origin-not-allowed'), app, note };
+  }
+  return { app, keyUse: app.keyUses?.of(key) };
 }
 
 /** Returns the first value of a parameter in the query of a handshake. */
@@ -71,10 +105,7 @@ function protocolOf(query: string): number | RefusalProblem {
   return number >= PROTOCOL_MIN && number <= PROTOCOL_MAX ? number : 'unsupported-protocol';
 }
 
-function refused(
-  problem: RefusalProblem,
-  message: string = closeCodes[problem].message,
-): Admission {
+function refused(problem: RefusalProblem, message: string = closeCodes[problem].message): Refused {
   return { problem, message };
 }
 

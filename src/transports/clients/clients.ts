@@ -49,6 +49,8 @@ export interface RefusedClient {
   readonly message: string;
   readonly address: string;
   readonly app?: App | undefined;
+  /** What operators read in place of the message. */
+  readonly note?: string | undefined;
 }
 
 /** The most characters of a probe's number. */
@@ -135,19 +137,16 @@ export class Clients {
   }
 
   /** Refuses a connection: counts and logs it, and closes it with the code of the problem. */
-  refuse(connection: Endable, { problem, message, address, app }: RefusedClient): void {
+  refuse(connection: Endable, refused: RefusedClient): void {
+    const { problem, message, address, app, note: why = message } = refused;
     const { code } = closeCodes[problem];
     this.meter.count('connectionsRefused', 1, `${code}`);
-    this.hub.rateLimitedLog.info(
-      'Connection refused',
-      { app: app?.id, address },
-      { code, why: message },
-    );
-    if (app !== undefined) this.noteEnd(app, problem, { text: message, address });
+    this.hub.rateLimitedLog.info('Connection refused', { app: app?.id, address }, { code, why });
+    if (app !== undefined) this.noteEnd(app, problem, { text: why, address });
     // For an open connection, closing it records the problem.
     if (!(connection instanceof ClientConnection)) {
       const { advice } = closeCodes[problem];
-      app?.tap?.record({ kind: 'error', code, reason: message, advice });
+      app?.tap?.record({ kind: 'error', code, reason: why, advice });
     }
     endWith(connection, problem, message);
   }

@@ -240,9 +240,9 @@ export class HttpSessions implements LocalSessions, SessionEvents {
   }
 
   /** Whether a receive request of a session that is unknown here may open one, judged without asking other loops. */
-  mayOpen({ key, query, address }: ReceiveRequest): boolean {
-    const admission = admitKey(key, query, this.options.apps);
-    return admission.app !== undefined && !this.clients.wouldRefuse(address);
+  mayOpen({ key, query, origin, address }: ReceiveRequest): boolean {
+    const { problem } = admitKey(key, { query, origin }, this.options.apps);
+    return problem === undefined && !this.clients.wouldRefuse(address);
   }
 
   /** Refuses new sessions from now on. */
@@ -331,9 +331,9 @@ export class HttpSessions implements LocalSessions, SessionEvents {
 
   /** Decides whether a client may have a session; if not, sends it the reason. */
   private admit(opening: Opening): Admitted | undefined {
-    const { key, query, address } = opening.request;
-    const admission = admitKey(key, query, this.options.apps);
-    if (admission.app === undefined) {
+    const { key, query, origin, address } = opening.request;
+    const admission = admitKey(key, { query, origin }, this.options.apps);
+    if (admission.problem !== undefined) {
       this.refuse(opening, { ...admission, address: addressOf(address) });
       return undefined;
     }

@@ -118,6 +118,7 @@ export class FallbackTransport {
       session,
       key,
       query,
+      origin: request.headers.get('origin') ?? undefined,
       isStream,
       number: numberOf(query),
       address: this.addressOf(request, server),

@@ -1,11 +1,12 @@
 import type { Serve, Server } from 'bun';
+import type { App } from '../../channels/app.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import type { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
 import type { SocketMarks } from '../../runtime/shared-memory/socket-marks.ts';
 import type { ClientAddresses } from '../client-address.ts';
 import { addressOf, type PackedAddress, packAddress } from '../clients/addresses/packed-address.ts';
-import { type Admitted, admit, knownSubprotocol } from '../clients/admission.ts';
+import { type Admitted, admit, type Introduction, knownSubprotocol } from '../clients/admission.ts';
 import type { Clients, RefusedClient } from '../clients/clients.ts';
 import { closeCodes, type RefusalProblem } from '../clients/closing/close-codes.ts';
 import { endWith } from '../clients/closing/end.ts';
@@ -105,11 +106,11 @@ export class WebSocketTransport {
     const client = addresses.of(addresses.peerOf(peer), request.headers);
     const address = packAddress(client);
     if (!this.clients.mayConnect(address)) return 'too-often';
-    const { query } = target;
-    const handshake = { server, request, peer, client, address, query };
+    const introduced = { ...target, origin: request.headers.get('origin') ?? undefined };
+    const handshake = { server, request, peer, client, address, query: target.query };
     const { settings, apps } = this.options;
-    const admission = admit(target, settings.pathPrefix, apps);
-    if (admission.app === undefined) return this.upgradeRefused(handshake, admission);
+    const admission = admit(introduced, settings.pathPrefix, apps);
+    if (admission.problem !== undefined) return this.upgradeRefused(handshake, admission);
     const { app } = admission;
     if (this.isStopping) {
       const { problem } = this.newcomers;
@@ -121,14 +122,26 @@ export class WebSocketTransport {
     const place = this.clients.takePlace(app);
     if (!(place instanceof Promise)) return this.upgradeAdmitted(handshake, admission, place);
     return place.then((hasPlace) => {
-      // The app may have been disabled in the meantime, and the client may have disconnected.
-      const isGone = admit(target, settings.pathPrefix, apps).app !== app;
-      if (isGone && hasPlace) this.clients.releasePlace(app);
-      const outcome = isGone
-        ? this.upgradeRefused(handshake, { app, ...refusalFor('app-disabled') })
-        : this.upgradeAdmitted(handshake, admission, hasPlace);
+      // The app may have been changed in the meantime, and the client may have disconnected.
+      const refusal = this.refusalNow(introduced, app);
+      if (refusal !== undefined && hasPlace) this.clients.releasePlace(app);
+      const outcome =
+        refusal === undefined
+          ? this.upgradeAdmitted(handshake, admission, hasPlace)
+          : this.upgradeRefused(handshake, refusal);
       return request.signal.aborted ? 'taken' : outcome;
     });
+  }
+
+  /** Why a client that was admitted to an app is not admitted to it now. */
+  private refusalNow(
+    introduced: RequestTarget & Introduction,
+    app: App,
+  ): Omit<RefusedClient, 'address'> | undefined {
+    const { settings, apps } = this.options;
+    const admission = admit(introduced, settings.pathPrefix, apps);
+    if (admission.problem === 'origin-not-allowed') return admission;
+    return admission.app === app ? undefined : { app, ...refusalFor('app-disabled') };
   }
 
   /** The callbacks and settings for Bun. */

@@ -13,12 +13,14 @@ export class RefusedConnection {
   readonly message: string;
   readonly address: string;
   readonly app: App | undefined;
+  readonly note: string | undefined;
 
-  constructor({ problem, message, address, app }: RefusedClient) {
+  constructor({ problem, message, address, app, note }: RefusedClient) {
     this.problem = problem;
     this.message = message;
     this.address = address;
     this.app = app;
+    this.note = note;
   }
 }
 

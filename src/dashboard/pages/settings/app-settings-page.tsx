@@ -8,6 +8,7 @@ import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { go } from '../../routing/router.ts';
 import { askApps } from '../../shell/apps.ts';
+import { AllowedOrigins } from './allowed-origins.tsx';
 import { HistoryRules } from './history-rules.tsx';
 import { sourceWords } from './review.tsx';
 import { TenantForm } from './tenant-form.tsx';
@@ -54,6 +55,7 @@ function AppForm({ app, reload }: { readonly app: App; readonly reload: () => vo
         switches: Object.fromEntries(switches.map(({ name }) => [name, app[name]])),
         limits: app.limits,
         history: app.history,
+        allowedOrigins: app.allowedOrigins,
       }}
       switches={switches}
       hint="0 connections or messages per day: no limit."
@@ -72,12 +74,19 @@ function AppForm({ app, reload }: { readonly app: App; readonly reload: () => vo
         reload();
       }}
       below={({ edited, edit, ...form }) => (
-        <HistoryRules
-          {...form}
-          rules={edited.history ?? []}
-          change={(history) => edit({ history })}
-          appBytes={edited.limits['historyBytes'] ?? 0}
-        />
+        <>
+          <AllowedOrigins
+            {...form}
+            origins={edited.allowedOrigins ?? []}
+            change={(allowedOrigins) => edit({ allowedOrigins })}
+          />
+          <HistoryRules
+            {...form}
+            rules={edited.history ?? []}
+            change={(history) => edit({ history })}
+            appBytes={edited.limits['historyBytes'] ?? 0}
+          />
+        </>
       )}
       above={(act) =>
         !app.enabled && (

@@ -38,7 +38,7 @@ export function HistoryRules({
         {rules.map((rule, at) => (
           // Rules have no names, and stay in their places while they are typed.
           <fieldset key={at} class="plain pair" aria-label={`Rule ${at + 1}`}>
-            <Field label="Channels, such as chat-*" wrong={faultOf(`history.${at}.channels`)}>
+            <Field label="Channels, such as chat-*" wrong={faultOf(`history[${at}].channels`)}>
               {(given) => (
                 <input
                   {...given}
@@ -52,7 +52,7 @@ export function HistoryRules({
               <NumberField
                 key={name}
                 name={name}
-                wrong={faultOf(`history.${at}.${name}`)}
+                wrong={faultOf(`history[${at}].${name}`)}
                 disabled={isReadOnly}
                 value={rule[name]}
                 change={(value) => put(at, { [name]: value })}

@@ -11,6 +11,8 @@ export interface Editable {
   readonly limits: Readonly<Record<string, number>>;
   /** The history rules, if the tenant is an app. */
   readonly history?: readonly HistoryRule[];
+  /** The origins whose pages may connect, if the tenant is an app. */
+  readonly allowedOrigins?: readonly string[];
 }
 
 /** What a part of the form works on. */

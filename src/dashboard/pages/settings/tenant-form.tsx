@@ -184,14 +184,21 @@ function changeOf(before: Editable, after: Editable): Partial<Editable> {
   const switches = changedIn(before.switches, after.switches);
   const limits = changedIn(before.limits, after.limits);
   return {
+    ...changedList('history', before.history, after.history),
+    ...changedList('allowedOrigins', before.allowedOrigins, after.allowedOrigins),
     ...(before.name === after.name ? {} : { name: after.name }),
     ...(switches && { switches }),
     ...(limits && { limits }),
-    ...(after.history !== undefined &&
-      JSON.stringify(before.history) !== JSON.stringify(after.history) && {
-        history: after.history,
-      }),
   };
+}
+
+function changedList<Name extends string, Entry>(
+  name: Name,
+  before: readonly Entry[] | undefined,
+  after: readonly Entry[] | undefined,
+): Partial<Record<Name, readonly Entry[]>> {
+  if (after === undefined || JSON.stringify(before) === JSON.stringify(after)) return {};
+  return { [name]: after } as Record<Name, readonly Entry[]>;
 }
 
 function changedIn<Value>(

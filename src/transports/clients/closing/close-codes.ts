@@ -7,6 +7,7 @@ export type ConnectionProblem =
   | 'app-not-found'
   | 'app-disabled'
   | 'app-over-quota'
+  | 'origin-not-allowed'
   | 'server-over-capacity'
   | 'terminated'
   | 'not-authorised-in-time'
@@ -50,6 +51,13 @@ export const closeCodes = {
     message: 'Account over quota',
     when: 'The app has as many connections as `limits.connections` allows.',
     advice: 'Raise the limit, or close connections.',
+  },
+  'origin-not-allowed': {
+    code: 4009,
+    message: 'Origin not allowed',
+    when: 'The page that connects has an origin that is not in `allowedOrigins` of the app.',
+    advice:
+      'List the origin in `allowedOrigins`, if the page is yours. The log and the page Problems of the dashboard name it.',
   },
   'path-not-found': {
     code: 4005,

@@ -24,6 +24,7 @@ const QUESTIONS: Readonly<Record<string, IsField>> = {
       session: text,
       key: text,
       query: text,
+      origin: orNothing(text),
       isStream: (value) => typeof value === 'boolean',
       number: orNothing(number),
       address: (value) => text(value) || number(value),

@@ -10,6 +10,8 @@ export interface ReceiveRequest {
   readonly session: string;
   readonly key: string;
   readonly query: string;
+  /** See `Introduction`. */
+  readonly origin?: string | undefined;
   readonly isStream: boolean;
   /** The place of the request among those of the page. */
   readonly number: number | undefined;
