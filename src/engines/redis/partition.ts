@@ -6,19 +6,22 @@ import type { Log, Timers } from '../../runtime/ports.ts';
 import { pause } from '../../runtime/time/pause.ts';
 import type { EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
+import { OwnChanges, type StatedDeparture } from './departures/own-changes.ts';
+import { ReportedDepartures } from './departures/reported-departures.ts';
+import { stateDepartures } from './departures/state-departures.ts';
 import type { EventOutbox } from './event-outbox.ts';
 import { countForgotten } from './history/count-forgotten.ts';
 import { type Reply, textsOf } from './link/reply.ts';
 import type { RedisScript } from './link/script.ts';
-import { OwnChanges, type StatedDeparture } from './own-changes.ts';
 import type { RedisLink } from './redis-link.ts';
 import { FORGET_APP } from './scripts/forget-app.ts';
 import { RULES } from './scripts/histories.ts';
 import { MOVED } from './scripts/moved.ts';
 import { READS_BY_APP } from './scripts/recent-events.ts';
 import { LEASE_MS } from './scripts/script.ts';
-import { DEPARTED, ENTER } from './scripts/statements.ts';
+import { ENTER } from './scripts/statements.ts';
 import { CLAIM, EXIT, SETTLE, TICK } from './scripts/upkeep.ts';
+import { Waiters } from './waiters.ts';
 
 /**
  * Why everything is stated again: the last statement may have been lost; this node was fenced, so everything it held
@@ -67,17 +70,8 @@ const SWEEP_MAX = 100;
 const RESTATE_CHUNK = 128;
 const RETRY_MS = 250;
 const FORGOTTEN_AT_ONCE = 500;
-const DEPARTED_AT_ONCE = 100;
-/**
- * For how many ticks after a lost answer a node asks for its claims again: scripts may run late, out of a connection that was given
- * up.
- */
+/** For how many ticks after a lost answer a node asks for its claims again: scripts of a connection that has ended may run late. */
 const REPEATS = 5;
-
-interface Waiter {
-  readonly ready: () => void;
-  readonly failed: (error: Error) => void;
-}
 
 /**
  * One partition of the authority, from this node's point of view: its lease, and whether its statements can be relied
@@ -89,6 +83,7 @@ export class Partition {
   /** The topics whose last statement may have been lost. */
   readonly unsure = new Set<Stated>();
   readonly own: OwnChanges;
+  private readonly reported: ReportedDepartures;
   /** Where its events wait. A statement about a topic is sent after those of the app. */
   readonly outbox: EventOutbox;
   readonly number: number;
@@ -122,18 +117,24 @@ export class Partition {
   private readonly deletedApps = new Map<string, number>();
   /** Why everything must be stated again. */
   private restating: Exclude<RestateReason, 'unsure'> | undefined;
+  /** When this node was last answered by a Redis that knew it. */
+  private knownAtMs = 0;
+  /** The same, before the data were lost that are stated again. */
+  private lostSinceMs: number | undefined;
   private isRecovering = false;
   private timesAway = 0;
   private isClosed = false;
   /** Webhook events that are stored or dropped, but not forgotten in Redis yet. */
   private over: string[] = [];
-  private waiters = new Set<Waiter>();
+  private readonly waiters: Waiters;
   private due: { readonly atMs: number; readonly cancel: () => void } | undefined;
   private cancelComplete: (() => void) | undefined;
 
   constructor(options: PartitionOptions) {
     this.options = options;
     this.own = new OwnChanges(options.changesBudget, options.timers);
+    this.reported = new ReportedDepartures(options.timers);
+    this.waiters = new Waiters(options.timers);
     this.outbox = options.outbox;
     this.number = options.number;
     this.keys = options.keys;
@@ -146,20 +147,14 @@ export class Partition {
     return `${this.options.streams ?? `${this.keys}t:`}${topic}`;
   }
 
+  /** For how many milliseconds this node has not reached the data that were lost. */
+  get awayMs(): number {
+    return Math.round(this.options.timers.now() - (this.lostSinceMs ?? this.knownAtMs));
+  }
+
   /** Waits until statements are possible, at most until `untilMs`. Returns in the same turn if they are. */
   whenReady(untilMs: number): MaybePromise<void> {
-    if (this.isReady) return;
-    const { timers } = this.options;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter = { ready: resolve, failed: reject };
-    const cancel = timers.after(Math.max(0, untilMs - timers.now()), () =>
-      reject(new EngineUnavailable('Redis is away')),
-    );
-    this.waiters.add(waiter);
-    return promise.finally(() => {
-      cancel();
-      this.waiters.delete(waiter);
-    });
+    return this.isReady ? undefined : this.waiters.wait(untilMs);
   }
 
   /** Runs a script with the node, the epoch and `args`. Returns what follows `ok`. */
@@ -173,6 +168,7 @@ export class Partition {
     }
     if (code === 'incomplete')
       throw new EngineUnavailable('Redis has lost data, and not all is known yet');
+    this.knownAtMs = this.options.timers.now();
     return code === 'ok' ? rest : [code ?? null, ...rest];
   }
 
@@ -191,11 +187,12 @@ export class Partition {
 
   /** Makes a statement. Its answer must begin like that of `STATE`. Returns the answer. */
   async state(script: RedisScript, args: readonly (string | number)[]): Promise<readonly Reply[]> {
+    const askedAtMs = this.options.timers.now();
     const answer = await this.call(script, args);
     const [version, , dueMs, claims] = answer;
     if (version === 'full') return answer;
     this.version = Math.max(this.version, Number(version));
-    this.take(dueMs, claims);
+    this.take(askedAtMs, dueMs, claims);
     return answer;
   }
 
@@ -242,7 +239,7 @@ export class Partition {
     } finally {
       this.isRecovering = false;
     }
-    if (this.isReady) for (const { ready } of this.waiters) ready();
+    if (this.isReady) this.waiters.ready();
   }
 
   /** Renews the lease, repeats unconfirmed statements and sweeps what dead nodes held. Called every 2 s. */
@@ -255,6 +252,7 @@ export class Partition {
       const applied = this.version;
       const sweepMax = this.steadyTicks >= STEADY_TICKS ? SWEEP_MAX : 0;
       const isAgain = this.repeats > 0;
+      const askedAtMs = this.options.timers.now();
       const answer = await this.call(TICK, [sweepMax, isAgain ? '1' : '']);
       if (isAgain) this.repeats--;
       const isLate = answer[0] === 'late';
@@ -262,7 +260,7 @@ export class Partition {
       this.options.meter.count('engineLeasesSwept', Number(ended ?? 0));
       this.takeHistories(histories);
       this.steadyTicks = isLate ? 0 : this.steadyTicks + 1;
-      this.take(dueMs, claims);
+      this.take(askedAtMs, dueMs, claims);
       if (Number(version) < applied) return this.mustRecover();
       if (this.unsure.size > 0) await this.restate(this.unsure, 'unsure');
       await this.stateRules();
@@ -312,7 +310,7 @@ export class Partition {
     this.isReady = false;
     this.due?.cancel();
     this.cancelComplete?.();
-    for (const { failed } of this.waiters) failed(new EngineUnavailable('The server is stopping'));
+    this.waiters.failed(new EngineUnavailable('The server is stopping'));
     await this.run(EXIT, [this.node]).catch(() => undefined);
   }
 
@@ -328,36 +326,26 @@ export class Partition {
     await this.stateRules();
     if (this.restating === undefined) return this.restate(this.unsure, 'unsure');
     // If this fails halfway, all of it is repeated.
-    if (this.restating === 'lost') await this.stateLostDepartures();
+    if (this.restating === 'lost') await stateDepartures(this, this.reported);
     // Others have noticed that they are gone.
     else this.own.clear();
     await this.restate(this.topics, this.restating);
     await this.leaveFormer();
     this.restating = undefined;
+    this.lostSinceMs = undefined;
   }
 
   /** Takes back what former nodes of this server held, now that all of it is stated again. Others would wait for the end of their leases. */
   private async leaveFormer(): Promise<void> {
     for (const former of this.former) {
       for (let swept: Reply | undefined = SWEEP_MAX; swept === SWEEP_MAX; ) {
+        const askedAtMs = this.options.timers.now();
         const answer = await this.call(TICK, [SWEEP_MAX, '', former]);
         const [, dueMs, claims, some] = answer[0] === 'late' ? answer.slice(1) : answer;
-        this.take(dueMs, claims);
+        this.take(askedAtMs, dueMs, claims);
         swept = some;
       }
       this.former.delete(former);
-    }
-  }
-
-  private async stateLostDepartures(): Promise<void> {
-    const lost = this.own.lost();
-    for (let n = 0; n < lost.length; n += DEPARTED_AT_ONCE) {
-      const some = lost.slice(n, n + DEPARTED_AT_ONCE);
-      await this.call(DEPARTED, some.flat());
-      this.stated(
-        some.map(([name]) => [name, true]),
-        undefined,
-      );
     }
   }
 
@@ -365,9 +353,10 @@ export class Partition {
   private async forgetOver(): Promise<void> {
     while (this.over.length > 0) {
       const ids = this.over.splice(0, FORGOTTEN_AT_ONCE);
+      const askedAtMs = this.options.timers.now();
       try {
         const [, dueMs, claims] = await this.run(SETTLE, [this.isClosed ? '' : this.node, ...ids]);
-        this.take(dueMs, claims);
+        this.take(askedAtMs, dueMs, claims);
       } catch {
         this.over.unshift(...ids);
         return;
@@ -392,14 +381,18 @@ export class Partition {
     }
     // Without the last writes, Redis could reuse numbers that others have already received.
     const mayHaveLost = dataId !== this.dataId;
+    const askedAtMs = this.options.timers.now();
     const [code, version, dueMs, claims] = await this.run(TICK, [this.node, this.epoch, 0, '1']);
     this.mayLackClaims = false;
     if (code === 'ok' || code === 'late') {
-      this.take(dueMs, claims);
+      this.take(askedAtMs, dueMs, claims);
       if (Number(version) >= this.version && !mayHaveLost) return 'unsure';
     }
     const isLost = code !== 'fenced' || mayHaveLost;
-    if (isLost) this.former.add(this.node);
+    if (isLost) {
+      this.former.add(this.node);
+      this.lostSinceMs ??= this.knownAtMs;
+    }
     this.node = newNode();
     await this.enter(isLost ? '1' : '');
     this.options.meter.count(isLost ? 'engineDataLost' : 'engineLeasesLost');
@@ -456,10 +449,11 @@ export class Partition {
     countForgotten(this.options.meter, forgotten);
   }
 
-  /** Takes what every statement returns: when something is due, and what this node has claimed. */
-  private take(dueMs: Reply | undefined, claims: Reply | undefined): void {
+  /** Takes what every statement returns: when something is due, and what this node has claimed. `askedAtMs`: when it was made. */
+  private take(askedAtMs: number, dueMs: Reply | undefined, claims: Reply | undefined): void {
     const ids = this.mayLackClaims ? [] : textsOf(claims);
-    if (ids.length > 0) this.options.report(ids);
+    this.reported.add(ids, askedAtMs);
+    this.options.report(ids);
     const ms = Number(dueMs ?? -1);
     if (ms >= 0 && !this.isClosed) this.claimIn(ms);
   }
@@ -485,12 +479,13 @@ export class Partition {
 
   private async claim(): Promise<void> {
     const asked = this.own.due();
+    const askedAtMs = this.options.timers.now();
     try {
       const names = asked.map(([name]) => name);
       const [, dueMs, claims, againMs] = await this.run(CLAIM, [this.node, ...names]);
       // Otherwise the claims are repeated, unless Redis loses them.
       if (!this.mayLackClaims) this.own.asked(asked, Number(againMs));
-      this.take(dueMs, claims);
+      this.take(askedAtMs, dueMs, claims);
       this.claimOwn();
     } catch {
       // If this fails, the next tick of any node claims the items.

@@ -34,8 +34,8 @@ afterAll(async () => {
 
 /**
  * With EXIT, a server ends. Backends ask again for a page of a history, and to forget one. RECENT_OF_ALL only runs beside
- * servers of an earlier release. FORGET_APP runs again with the next tick. DEPARTED only runs after a loss of data, of which all is
- * repeated.
+ * servers of an earlier release. FORGET_APP runs again with the next tick. REPORTED and DEPARTED only run after a loss of data, of which
+ * all is repeated.
  */
 const NOT_REPEATED: ReadonlySet<RedisScript> = new Set([
   recentEvents.RECENT_OF_ALL,
@@ -43,6 +43,7 @@ const NOT_REPEATED: ReadonlySet<RedisScript> = new Set([
   histories.READ_HISTORY,
   histories.FORGET_HISTORY,
   FORGET_APP,
+  statements.REPORTED,
   statements.DEPARTED,
 ]);
 

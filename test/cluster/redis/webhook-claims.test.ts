@@ -328,6 +328,62 @@ describe('when Redis loses its data', () => {
     ]);
   });
 
+  it('who left a server that was cut off just then is not reported as gone again', async () => {
+    const [near, far] = await two();
+    await comes(near, 'ann');
+    await goes(near, 'ann');
+    cluster.suspend(near);
+    await cluster.advance(GRACE_MS + 3000);
+    expect(reported()).toEqual(['member_added ann', 'member_removed ann']);
+    await lose(far);
+    cluster.resume(near);
+    await cluster.advance(30_000);
+    expect(reported()).toEqual([]);
+    await comes(near, 'ann');
+    await cluster.settled();
+    expect(reported()).toEqual(['member_added ann']);
+    expect(reported('channel')).toEqual([
+      'channel_occupied',
+      'channel_vacated',
+      'channel_occupied',
+    ]);
+  });
+
+  it('who was reported as gone before that, because their server was cut off, is reported as back', async () => {
+    const [near, far] = await two();
+    await comes(near, 'ann');
+    cluster.suspend(near);
+    await cluster.advance(25_000);
+    expect(reported()).toEqual(['member_added ann', 'member_removed ann']);
+    await lose(far);
+    cluster.resume(near);
+    await cluster.advance(30_000);
+    expect(reported()).toEqual(['member_added ann']);
+    expect(reported('channel')).toEqual([
+      'channel_occupied',
+      'channel_vacated',
+      'channel_occupied',
+    ]);
+  });
+
+  it('who was reported as gone and as back before that is not reported again, although nobody reached it for long', async () => {
+    let isAway = false;
+    const fate = (): 'not-run' | 'answered' => (isAway ? 'not-run' : 'answered');
+    const [near, far] = (await open({ fate }, { fate })) as [RedisLoop, RedisLoop];
+    await comes(near, 'ann');
+    await goes(near, 'ann');
+    await cluster.advance(GRACE_MS + 1);
+    await comes(far, 'ann');
+    await cluster.settled();
+    expect(reported()).toEqual(['member_added ann', 'member_removed ann', 'member_added ann']);
+    isAway = true;
+    await cluster.advance(30_000);
+    isAway = false;
+    await lose(near, far);
+    await cluster.advance(30_000);
+    expect(reported()).toEqual([]);
+  });
+
   it('who comes and who left are reported once, also if it loses them again', async () => {
     const [near, far] = await two();
     await comes(near, 'ann');

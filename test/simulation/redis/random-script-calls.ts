@@ -23,6 +23,7 @@ import { RECENT_OF_ALL, RECENT_OF_APPS } from '../../../src/engines/redis/script
 import {
   DEPARTED,
   ENTER,
+  REPORTED,
   SIGN,
   STATE,
   TERMINATE,
@@ -153,7 +154,8 @@ const CALLS: readonly (readonly [RedisScript, (random: Random) => Args])[] = [
   [USE, (r) => [r.pick(['loop1', 'loop2']), r.between(1, 9), ...usage(r, 'a'), ...usage(r, 'b')]],
   [ACTIVITY, (r) => [...held(r), DAY, 'a', 'b']],
   [SERVERS, (r) => held(r)],
-  [DEPARTED, (r) => [...held(r), departure(r), r.pick([0, 5000])]],
+  [REPORTED, (r) => [...held(r), departure(r), r.pick([0, 5000])]],
+  [DEPARTED, (r) => [...held(r), r.pick([0, 20_000]), departure(r), r.pick([0, 5000])]],
   [CLAIM, (r) => [node(r), ...(r.chance(0.5) ? [departure(r), arrival(r)] : [])]],
   [
     SETTLE,
@@ -169,7 +171,7 @@ const CALLS: readonly (readonly [RedisScript, (random: Random) => Args])[] = [
 
 function state(r: Random): Args {
   const subscriptions = r.between(0, 3);
-  const mode = r.pick(['', '', 'a', 'k', 'r', 't', 'rt']);
+  const mode = r.pick(['', '', 'a0', 'a20000', 'k', 'r', 't', 'rt']);
   // Somebody new has a subscription, and comes in the first statement.
   const socket = subscriptions === 0 || mode === 'k' ? '' : r.pick(['', '1.1', '2.2']);
   return [

@@ -28,9 +28,13 @@ local function tellAdded(topic, seq, socket, user, info)
   tellMember(topic, seq, '+' .. socket .. '\\n' .. user .. '\\n' .. info)
 end
 local function tellRemoved(topic, user) tellMember(topic, step(topic), '-' .. user) end
+-- How long the node was cut off that states something again.
+local awayMs = 0
 -- One more node holds the member.
 local function come(topic, user, info, flags, again, socket)
   local subject, MD = topic .. '\\n' .. user, P .. 'MD:' .. topic
+  -- Who was reported as gone meanwhile is back.
+  again = again and not wasReported('r' .. subject, awayMs)
   if again then cancelArrival('a' .. subject) end
   if call('HINCRBY', P .. 'U:' .. topic, user, 1) > 1 then
     if has(flags, 'w') and not again then joinArrival('a' .. subject) end
@@ -80,6 +84,7 @@ local function count(topic, delta, flags, again)
   local total = call('HINCRBY', T, '#', delta)
   local app = ownerOf(topic)
   local C, channel = P .. 'C:' .. app, string.sub(topic, #app + 2)
+  again = again and not wasReported('v' .. topic, awayMs)
   if again then cancelArrival('o' .. topic) end
   if total > 0 and total == delta then
     start(T)

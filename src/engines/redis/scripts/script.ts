@@ -38,6 +38,7 @@ local function text(number) return string.format('%.0f', number) end
  * | `WC:node` | sorted set by the end of the claim: the webhook events that a node has claimed |
  * | `WY` | after a loss of data, by kind and subject: events of arrivals that are not reported yet; when somebody has left |
  * | `WG` | after a loss of data, by kind and subject: who was reported as gone, and not as back since |
+ * | `WR` | after a loss of data, by kind and subject: when a departure was reported before it |
  * | `WK:subject` | sorted set by number: the webhook events of one member, or of a channel, that are not stored yet |
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
  * | `K:topic`, `k:app`, `kb` | cached events; their topics by app, in the order of their end; their bytes |

@@ -2,7 +2,7 @@ import { CHANGES } from './changes.ts';
 import { ENTER_HISTORY, HISTORIES } from './histories.ts';
 import { NOTE_OLD_NODES } from './recent-events.ts';
 import { LEASE_MS, script } from './script.ts';
-import { OWN_GRACE_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
+import { GONE_MAX, GONE_MS, OWN_GRACE_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
 
 /**
  * Registers a node under a new id. Arguments: node, the epoch to begin if there is none, `1` if the node knows that data
@@ -18,7 +18,7 @@ if call('GET', P .. 'HP') ~= ARGV[5] then
   call('SET', P .. 'HP', ARGV[5])
   call('INCR', P .. 'HG')
   -- It may be older than what was reported since.
-  call('DEL', P .. 'WG')
+  call('DEL', P .. 'WG', P .. 'WR')
 end
 if ARGV[3] == '1' then call('SET', P .. 'Y', text(nowMs() + ${LEASE_MS})) end
 return {'ok', call('GET', P .. 'E')}
@@ -30,7 +30,7 @@ return {'ok', call('GET', P .. 'E')}
  *
  * Flags: `w` the app has webhooks, `c` it wants subscription counts, `n` it wants them as webhooks, `k` a cache channel, `m`
  * misses of it are reported, a number: how often per second loops are told of a member. Mode: `a` stated again, so nothing is
- * reported; `k` the subscriptions stay as they were, because more members follow; `r` return the members as loops know them,
+ * reported, and a number: for how many milliseconds the node was cut off from the data that were lost; `k` the subscriptions stay as they were, because more members follow; `r` return the members as loops know them,
  * `t` return the transitions.
  *
  * Returns `full` and has changed nothing, or: how many statements of the node were applied; the sequence number at which the
@@ -47,6 +47,7 @@ local T, I, N, M = P .. 'T:' .. topic, P .. 'I:' .. topic, P .. 'N:' .. node, P 
 if most > 0 and ARGV[10] == '+' and call('HEXISTS', I, ARGV[11]) == 0 and call('HLEN', I) >= most then return {'full'} end
 local version, again = text(call('HINCRBY', P .. 'V', node, 1)), has(mode, 'a')
 if again or string.find(flags, '[wnm]') then knowWebhooks() end
+awayMs = tonumber(string.match(mode, '%d+') or '0')
 local old, total = tonumber(call('HGET', N, topic) or '0'), nil
 if has(mode, 'k') then held = old end
 if held > old then total = count(topic, held - old, flags, again) end
@@ -80,25 +81,44 @@ return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and knownMembe
 `);
 
 /**
- * States departures that Redis has lost before anybody had claimed them. Arguments: node, epoch; for each its kind and subject, as in
- * `CLAIM`, and its age in milliseconds. Who has come back before this is known has never been away for the webhooks.
+ * States after a loss of data which departures a node has reported before. Arguments: node, epoch; for each its kind and subject, as in
+ * `CLAIM`, and how many milliseconds ago that was.
+ */
+export const REPORTED = script(`
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then return {refused} end
+local WR = P .. 'WR'
+for i = 3, #ARGV, 2 do
+  local at, known = nowMs() - ARGV[i + 1], call('HGET', WR, ARGV[i])
+  if (known and tonumber(known) < at) or (not known and call('HLEN', WR) < ${GONE_MAX}) then call('HSET', WR, ARGV[i], text(at)) end
+end
+call('PEXPIRE', WR, ${GONE_MS})
+return {'ok'}
+`);
+
+/**
+ * States departures that Redis has lost before anybody had claimed them, as far as the node knows. Arguments: node, epoch, for how many
+ * milliseconds the node was cut off from the data that were lost; for each its kind and subject, as in `CLAIM`, and its age in
+ * milliseconds. Who has come back before this is known has never been away for the webhooks.
  */
 export const DEPARTED = script(`${WEBHOOK_EVENTS}
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
 knowWebhooks()
-for i = 3, #ARGV, 2 do
-  local isMember, subject = string.sub(ARGV[i], 1, 1) == 'r', string.sub(ARGV[i], 2)
+local function state(name, ageMs)
+  if wasReported(name, math.max(ageMs, tonumber(ARGV[3]))) then return end
+  local isMember, subject = string.sub(name, 1, 1) == 'r', string.sub(name, 2)
   cancelArrival((isMember and 'a' or 'o') .. subject)
   local topic, user = string.match(subject, '^([^\\n]*)\\n?(.*)$')
   local isThere = false
   if isMember then isThere = call('HEXISTS', P .. 'U:' .. topic, user) == 1
   else isThere = tonumber(call('HGET', P .. 'T:' .. topic, '#') or '0') > 0 end
-  if not isThere and call('HEXISTS', WG, ARGV[i]) == 0 then
-    call('ZADD', W, 'NX', nowMs() + ${OWN_GRACE_MS}, ARGV[i])
-    noteFor(incompleteMs(), ARGV[i], text(nowMs() - ARGV[i + 1]))
+  if not isThere and call('HEXISTS', WG, name) == 0 then
+    call('ZADD', W, 'NX', nowMs() + ${OWN_GRACE_MS}, name)
+    noteFor(incompleteMs(), name, text(nowMs() - ageMs))
   end
 end
+for i = 4, #ARGV, 2 do state(ARGV[i], tonumber(ARGV[i + 1])) end
 return {'ok'}
 `);
 

@@ -26,8 +26,14 @@ const IN_ORDER_MAX = 16;
  * Milliseconds after a loss of data, and once all nodes should have stated what they hold, for which it is known who was reported as
  * gone; and the limit of those.
  */
-const GONE_MS = 600_000;
-const GONE_MAX = 10_000;
+export const GONE_MS = 600_000;
+export const GONE_MAX = 10_000;
+
+/**
+ * By how many milliseconds the times of two nodes may be wrong that are compared after a loss of data: each is an age when the node
+ * sends it.
+ */
+const AGES_MS = 2000;
 
 /** The limit of claims that are repeated in one call, so that no script runs for long. */
 const REPEATED_MAX = 500;
@@ -49,11 +55,14 @@ const REPEATED_MAX = 500;
  * A node that is cut off from Redis all that time states too late what it holds. So it is known for a while who was reported as gone. If
  * such a node then states them again, they are reported as back.
  *
+ * A node may also have been cut off before the data were lost, for so long that others have reported as gone whom it holds, or who has
+ * left it. These others say so (`REPORTED`), and the node says since when it was cut off.
+ *
  * The functions exist once `knowWebhooks` was called: making them takes longer than many a statement about an app without webhooks.
  */
 export const WEBHOOK_EVENTS = `
 local WG, owed = P .. 'WG', {}
-local handOut, report, incompleteMs, noteFor, leave, reportGone, arrive, joinArrival, cancelArrival, askFor, settle, repeatClaims
+local handOut, report, incompleteMs, noteFor, leave, reportGone, wasReported, arrive, joinArrival, cancelArrival, askFor, settle, repeatClaims
 local function knowWebhooks()
   local WC, WY = P .. 'WC:' .. (ARGV[1] or ''), P .. 'WY'
   -- The key of the events that are reported one after the other.
@@ -129,6 +138,10 @@ local function knowWebhooks()
       call('PEXPIRE', WG, known)
     end
     report(kind, subject)
+  end
+  -- Whether a departure was reported before the data were lost, less than this many milliseconds ago.
+  function wasReported(name, ageMs)
+    return tonumber(call('HGET', P .. 'WR', name) or '0') > nowMs() - ageMs + ${AGES_MS}
   end
   -- Reports that a member was added or a channel is occupied, by the kind of that and of the opposite.
   function arrive(kind, opposite, subject, again)

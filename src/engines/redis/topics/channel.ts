@@ -319,8 +319,9 @@ export class RedisChannel extends StatedTopic {
     const [known = [], others = []] = [true, false].map((wanted) =>
       members.filter(([, userId]) => (isKnown && !own.has(this.nameOf('a', userId))) === wanted),
     );
-    const first = isKnown && known.length === 0 ? [{ members: [], mode: 'a' }] : [];
-    return [...first, ...inStatements(known, 'a'), ...inStatements(others, '')];
+    const again = `a${this.partition.awayMs}`;
+    const first = isKnown && known.length === 0 ? [{ members: [], mode: again }] : [];
+    return [...first, ...inStatements(known, again), ...inStatements(others, '')];
   }
 
   /** States what the authority may not know. */

@@ -1,6 +1,6 @@
-import type { FairBudget } from '../../runtime/fairness/fair-budget.ts';
-import type { Clock } from '../../runtime/ports.ts';
-import { GRACE_MS } from './scripts/webhook-events.ts';
+import type { FairBudget } from '../../../runtime/fairness/fair-budget.ts';
+import type { Clock } from '../../../runtime/ports.ts';
+import { GRACE_MS } from '../scripts/webhook-events.ts';
 
 /** Characters that a change costs in addition to its name. */
 const CHANGE_CHARACTERS = 100;

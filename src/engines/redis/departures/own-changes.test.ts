@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import { FairBudget } from '../../runtime/fairness/fair-budget.ts';
+import { FairBudget } from '../../../runtime/fairness/fair-budget.ts';
 import { OwnChanges } from './own-changes.ts';
 
 const [REMOVED, ADDED] = ['r1/room\nann', 'a1/room\nann'];
