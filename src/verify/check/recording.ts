@@ -45,6 +45,8 @@ export class Recording {
   /** By event the one before it in its batch. */
   readonly batched = new Ints();
   readonly publishes = new Publishes();
+  /** Events that were triggered again with their idempotency key. */
+  private readonly repeated = new Set<number>();
   /** All subscriptions that were confirmed, in that order, and how late an event was sent that one of them or of those before has. */
   private readonly confirmedViews: View[] = [];
   private latestSents: readonly number[] | undefined;
@@ -122,6 +124,15 @@ export class Recording {
   isNotFor(event: number, { sockets }: Client): boolean {
     const { sender, except } = this.events;
     return sockets.has(sender.get(event)) || sockets.has(except.get(event));
+  }
+
+  /**
+   * Whether what somebody receives at a time as an event may be another one: Redis has lost its data, and the keys with them, since the
+   * event was sent, and it was repeated with its key.
+   */
+  mayBeAnother(event: number, t: number): boolean {
+    if (!this.repeated.has(event)) return false;
+    return this.faults.any(['redis-lost'], this.at(this.events.sent.get(event)), t);
   }
 
   /** Takes a line, with the subscription and the event that it is about. */
@@ -429,7 +440,10 @@ export class Recording {
     const { events, keyed } = this;
     this.triggers++;
     if (events.isSent(e)) {
-      for (const event of events.named(e)) events.hope(event, 1);
+      for (const event of events.named(e)) {
+        events.hope(event, 1);
+        if (key !== undefined) this.repeated.add(event);
+      }
       return;
     }
     for (const name of new Set(ch)) {
@@ -440,6 +454,7 @@ export class Recording {
       const event = this.add(e, channel, same);
       if (same !== NONE) {
         events.hope(same, 1);
+        this.repeated.add(same);
         continue;
       }
       if (ofKey !== NONE) keyed.set(ofKey, event);

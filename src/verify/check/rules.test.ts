@@ -185,6 +185,18 @@ describe('once', () => {
     expect(twice.get(1, 'a').wrong).toEqual([]);
     expect(twice.get(1, 'b').wrong).toEqual(['once']);
   });
+
+  it('takes a trigger that was repeated with its key for another event where Redis has lost its data', () => {
+    const repeated = (what: string, key: object) => {
+      const told = story(1).send('a', 'news', key).answer('a').get(1, 'a').send('a', 'news', key);
+      const both = told.fault(what).open(2).enter(2, 'news').send('b').answer('b');
+      return both.get(1, 'b').get(2, 'b').get(1, 'a').get(2, 'a').wrong;
+    };
+    const key = { key: 'order-7' };
+    expect(repeated('kill', key)).toEqual(['order', 'after', 'once', 'known']);
+    expect(repeated('redis-lost', {})).toEqual(['order', 'after', 'once', 'known']);
+    expect(repeated('redis-lost', key)).toEqual([]);
+  });
 });
 
 describe('known', () => {

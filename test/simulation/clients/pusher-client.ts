@@ -16,8 +16,9 @@ const SIGNED_MS = 30;
 const REOPENED_MS = 200;
 const RELOADED_MS = 1_000;
 /**
- * Over HTTP, a page comes back to a channel so long after it has left it, at least. `pusher-js` sends both requests side by side, and
- * they overtake one another by more here than they do in browsers, and than the server puts in order again. Milliseconds.
+ * Over HTTP, a page comes back to a channel so long after it has left it, at least, and once its messages are answered. `pusher-js` sends
+ * both requests side by side, and they overtake one another by more here than they do in browsers, and than the server puts in order
+ * again: one of several servers may stand still with the first of them. Milliseconds.
  */
 const APART_MS = 250;
 
@@ -109,7 +110,8 @@ export class PusherClient implements CrowdMember {
   }
 
   enter(channel: string): void {
-    if (this.usesHttp && performance.now() - this.leftAtMs < APART_MS) return;
+    const isSending = this.network.sending > 0 || performance.now() - this.leftAtMs < APART_MS;
+    if (this.usesHttp && isSending) return;
     if (this.left.delete(channel)) this.subscribe(channel);
   }
 

@@ -15,6 +15,8 @@ export interface Carrier {
 /** What `pusher-js` has of the modelled network, for each client, whose context is its own. */
 export interface PusherNetwork {
   carrier: Carrier | undefined;
+  /** Requests with messages that are not answered. */
+  sending: number;
   /** The frame that is being handled. */
   frame: string;
 }
@@ -51,18 +53,23 @@ class NotingSocket extends ClientSocket {
 class NotingXhr extends SimulatedXhr {
   protected override requested(request: ClientRequest, target: string): void {
     const network = networks.get(kernelInUse().context);
-    if (network !== undefined && /\/xhr(?:_streaming)?\?/.test(target)) network.carrier = request;
+    if (network === undefined) return;
+    if (/\/xhr(?:_streaming)?\?/.test(target)) network.carrier = request;
+    else network.sending++;
   }
 
   /** `pusher-js` does not notice that a message got no answer, and no server can: the page connects again. */
-  protected override failed(path: string): void {
-    if (path.endsWith('/xhr_send')) networks.get(kernelInUse().context)?.carrier?.cut();
+  protected override ended(path: string, status: number): void {
+    const network = networks.get(kernelInUse().context);
+    if (network === undefined || !path.endsWith('/xhr_send')) return;
+    network.sending--;
+    if (status === 0) network.carrier?.cut();
   }
 }
 
 /** Notes what the client of this context does. */
 export function notePusher(context: Context): PusherNetwork {
-  const network: PusherNetwork = { carrier: undefined, frame: '' };
+  const network: PusherNetwork = { carrier: undefined, sending: 0, frame: '' };
   networks.set(context, network);
   return network;
 }

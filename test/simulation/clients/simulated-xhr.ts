@@ -44,7 +44,7 @@ export class SimulatedXhr {
         progress: (status, text) => tell(LOADING, status, text),
         ended: (status, text) => {
           tell(DONE, status, text);
-          if (status === 0) this.failed(pathname);
+          this.ended(pathname, status);
         },
       },
     );
@@ -57,8 +57,8 @@ export class SimulatedXhr {
     // For those who want to know.
   }
 
-  /** A request got no answer. */
-  protected failed(_path: string): void {
+  /** A request is over. `status` 0: it got no answer. */
+  protected ended(_path: string, _status: number): void {
     // For those who want to know.
   }
 

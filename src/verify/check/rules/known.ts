@@ -11,7 +11,7 @@ export const known: MakeRule = (recording, report) => ({
       const fault =
         event === NONE
           ? `which ${recording.events.isSent(e) ? 'was sent to another channel' : 'nobody has sent'}`
-          : faultOf(recording, view, event);
+          : faultOf(recording, view, event, t);
       if (fault === undefined) return;
       const text = `client ${c} received event ${e} in ${ch} at ${seconds(t)}, connection ${n}, ${fault}`;
       report.broken({ channel: ch, client: c, events: [e], t, text });
@@ -31,7 +31,12 @@ export const known: MakeRule = (recording, report) => ({
   },
 });
 
-function faultOf(recording: Recording, view: View | undefined, event: number): string | undefined {
+function faultOf(
+  recording: Recording,
+  view: View | undefined,
+  event: number,
+  t: number,
+): string | undefined {
   if (view === undefined) return 'to which it was not subscribed';
   const { events } = recording;
   const { socket, client } = view.connection;
@@ -47,7 +52,7 @@ function faultOf(recording: Recording, view: View | undefined, event: number): s
   const wasOwn = owner?.client === client && owner.opened < accepted && accepted < owner.closed;
   if (except === socket || wasOwn) return 'which excludes its socket';
   // What a client resumes, and what newcomers get, may be older.
-  if (accepted > view.asked || view.received < view.missed || view.channel.replays)
-    return undefined;
+  const mayBeOlder = view.received < view.missed || view.channel.replays;
+  if (accepted > view.asked || mayBeOlder || recording.mayBeAnother(event, t)) return undefined;
   return `which was answered at ${seconds(recording.at(accepted))}, before the subscription was asked for`;
 }
