@@ -109,6 +109,12 @@ export class Faults {
     });
   }
 
+  /** Until when a server may count a connection that ended at a time: it notices the end later if that came with a fault. */
+  countedUntil(t: number): number {
+    const settled = this.during(t, t, HIDING).map(({ what, until }) => until + SETTLING_MS[what]);
+    return Math.max(t, ...settled);
+  }
+
   /** Whether a fault of one of these kinds lasts at some moment between two times. */
   any(kinds: readonly FaultKind[], from: number, to: number): boolean {
     return this.during(from, to, kinds).length > 0;

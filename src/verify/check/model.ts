@@ -18,6 +18,8 @@ export interface Channel {
   readonly stays: Map<string, Stay[]>;
   /** When a server may have had somebody subscribed without a client that learned of it. */
   readonly attempts: Map<string, Stay[]>;
+  /** When a connection ended that had the user subscribed, or anybody (`''`), or may have had. */
+  readonly ends: Map<string, number[]>;
   /** Whether newcomers get earlier events. */
   readonly replays: boolean;
   readonly isCached: boolean;

@@ -244,6 +244,7 @@ export class Recording {
       counts: new Beliefs(this.counts),
       stays: new Map(),
       attempts: new Map(),
+      ends: new Map(),
       replays: this.header.rules.replay.some(isReplayed),
       isCached: /^(?:private-encrypted-|private-|presence-)?cache-/.test(name),
     };
@@ -310,7 +311,11 @@ export class Recording {
     );
     client.connection.closed = ended;
     client.connection = undefined;
-    for (const view of client.views.values()) this.end(view, ended);
+    for (const view of client.views.values()) {
+      if (view.ended !== NEVER) continue;
+      for (const who of whoOf(view)) addTo(view.channel.ends, who, this.t);
+      this.end(view, ended);
+    }
   }
 
   private subscribe({ c, n, ch, user, after = '' }: LineOf<'subscribe'>): void {
@@ -382,9 +387,7 @@ export class Recording {
     view.members = undefined;
     if (view.confirmed === NEVER) {
       const attempt = { from: this.at(view.asked), until: this.t };
-      for (const who of ['', ...(user === undefined ? [] : [user])]) {
-        addTo(channel.attempts, who, attempt);
-      }
+      for (const who of whoOf(view)) addTo(channel.attempts, who, attempt);
     }
     if (!wasLive) return;
     channel.lists.change(members?.fingerprint, undefined);
@@ -479,4 +482,9 @@ export class Recording {
       if (status === 200 && accepted.get(event) === NEVER) accepted.set(event, this.now);
     }
   }
+}
+
+/** Whom a subscription is of: anybody (`''`), and its user. */
+function whoOf({ user }: View): readonly string[] {
+  return user === undefined ? [''] : ['', user];
 }

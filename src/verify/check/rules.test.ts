@@ -422,6 +422,17 @@ describe('webhooks', () => {
     ]);
   });
 
+  it('need not report an absence in which an earlier connection still counted, whose link was cut', () => {
+    const away = (ms: number, what: string) => {
+      const told = occupied().after(4000).fault(what, { until: 4200 }).close(1).open(1, 2);
+      told.enter(1, 'news', { n: 2 }).after(6000);
+      told.say('unsubscribe', { c: 1, n: 2, ch: 'news' }).after(ms);
+      return told.enter(1, 'news', { n: 2 }).after(60_000).say('calm').wrong;
+    };
+    expect([away(11_900, 'cut-off'), away(12_200, 'cut-off')]).toEqual([[], ['webhooks']]);
+    expect(away(8100, 'stop')).toEqual(['webhooks']);
+  });
+
   it('may report a channel again if Redis had lost its data, and a server could not state soon whom it holds', () => {
     const twice = (ms: number, other: string) => {
       const told = occupied().after(4000).fault('redis-lost').after(ms).fault(other).after(1000);

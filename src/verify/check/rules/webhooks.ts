@@ -18,11 +18,20 @@ const ofUser = { begin: 'member_added', end: 'member_removed' };
 const CALM_MS = 10_000;
 
 /** The stays of a user, joined where no server may have noticed the absence between them. */
-function noticedStays({ stays, attempts }: Channel, user: string, { faults, header }: Recording) {
+function noticedStays(channel: Channel, user: string, { faults, header }: Recording) {
+  const { stays, attempts } = channel;
+  const ends = channel.ends.get(user) ?? [];
   // A busy server sees the end of a stay later than the client has sent it.
   const unnoticedMs = REPORTED_MS + header.T;
-  const mayBeUnnoticed = (gone: number, back: number) =>
-    back - gone <= unnoticedMs || faults.mayHide(gone, back);
+  /** Until when connections may have counted that had ended before the absence that is looked at. */
+  let countedUntil = Number.NEGATIVE_INFINITY;
+  let seen = 0;
+  const mayBeUnnoticed = (gone: number, back: number) => {
+    for (let end = ends[seen]; end !== undefined && end < gone; end = ends[++seen]) {
+      countedUntil = Math.max(countedUntil, faults.countedUntil(end));
+    }
+    return back - Math.max(gone, countedUntil) <= unnoticedMs || faults.mayHide(gone, back);
+  };
   const unsure = new Set(attempts.get(user));
   const joined: Stay[] = [];
   let current: Stay | undefined;

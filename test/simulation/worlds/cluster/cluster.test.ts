@@ -2,6 +2,7 @@ import { isLong } from '../../../../testing/long-run.ts';
 import { worldTests } from '../../world-tests.ts';
 
 worldTests('cluster', {
+  usual: 26,
   long: 300,
   deliveries: 50,
   sabotages: {
