@@ -18,12 +18,14 @@ export interface Ask {
   readonly userIds: AskedUsers;
   /** The event was sent before: only the question is sent to the loops. */
   readonly isAlone?: true;
+  /** How many loops of this process got the question as one, and report together. Never sent. `undefined`: this loop alone. */
+  readonly loops?: number | undefined;
 }
 
 /** `signed-in`: every signed-in user with a connection in the channel. */
 export type AskedUsers = readonly string[] | 'signed-in';
 
-/** A report of a loop to the origin of an ask. */
+/** A report of a loop, or of several that got it as one, to the origin of an ask. */
 export type AskReport =
   /**
    * How many connections of each user this loop has asked, not counting away ones. Users without any are left out. Sent
@@ -34,6 +36,10 @@ export type AskReport =
       readonly attempt: number;
       readonly connections: CountsOfUsers;
       readonly others?: OtherConnections | undefined;
+      /** Those of more loops of the same process. */
+      readonly moreOthers?: readonly OtherConnections[] | undefined;
+      /** See `Ask`: this is the part of one of them. */
+      readonly loops?: number | undefined;
     }
   /** The first answer of a connection of the user on this loop. */
   | { readonly what: 'answered'; readonly attempt: number; readonly userId: string };

@@ -125,7 +125,8 @@ export class AskedConnections {
       timers.after(0, () => this.askSome({ ...asking, from: until }));
       return;
     }
-    const report = { what: 'asked', attempt: ask.attempt, connections: asked } as const;
+    const { attempt, loops } = ask;
+    const report = { what: 'asked', attempt, connections: asked, loops } as const;
     const isAll = others.length === 0;
     send(ask.origin, isAll ? report : { ...report, others: { loop, connections: others } });
   }
@@ -162,8 +163,8 @@ export class AskedConnections {
   }
 
   /** Reports that no connection on this loop is in the channel of an ask. */
-  nobody({ origin, attempt }: Ask): void {
-    this.options.send(origin, { what: 'asked', attempt, connections: [] });
+  nobody({ origin, attempt, loops }: Ask): void {
+    this.options.send(origin, { what: 'asked', attempt, connections: [], loops });
   }
 
   /**

@@ -157,9 +157,9 @@ export class LiveAsks {
       const known = this.known(attempt, userId);
       if (known !== undefined) known.connections += connections;
     }
-    const { loop = '', connections: others = [] } = report.others ?? {};
-    for (const [userId, connections] of others) {
-      attempt.others.push({ loop, userId, connections });
+    const { others, moreOthers = [] } = report;
+    for (const { loop, connections: left } of others === undefined ? [] : [others, ...moreOthers]) {
+      for (const [userId, connections] of left) attempt.others.push({ loop, userId, connections });
     }
     attempt.reports++;
     this.check(attempt);

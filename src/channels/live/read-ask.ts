@@ -20,7 +20,9 @@ export function readAskMessage(text: string): AskMessage {
   if (!isCount(attempt)) throw unreadable('a message about an ask');
   if (what === 'answered' && typeof userId === 'string') return { what, attempt, userId };
   if (what === 'asked' && isCounts(connections)) {
-    return { what, attempt, connections, others: readOthers(json['others']) };
+    const others = readOthers(json['others']);
+    const moreOthers = readMoreOthers(json['moreOthers']);
+    return { what, attempt, connections, others, ...(moreOthers && { moreOthers }) };
   }
   const { origin, waitMs, appId, channel } = json;
   const isAddressed = typeof origin === 'string' && typeof appId === 'string' && isCount(waitMs);
@@ -35,6 +37,12 @@ function readOthers(value: unknown): OtherConnections | undefined {
   const { loop, connections } = Object(value);
   if (typeof loop === 'string' && isCounts(connections)) return { loop, connections };
   throw unreadable('a message about an ask');
+}
+
+function readMoreOthers(value: unknown): readonly OtherConnections[] | undefined {
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value)) throw unreadable('a message about an ask');
+  return value.flatMap((one) => readOthers(one) ?? []);
 }
 
 function isCount(value: unknown): value is number {

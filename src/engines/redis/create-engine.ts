@@ -4,14 +4,18 @@ import type { RedisConnectorOptions, SentinelLogin } from './link/connector.ts';
 import type { Away } from './link/redis-server.ts';
 import { placesOf } from './places.ts';
 import { ALL_SCRIPTS } from './scripts/all-scripts.ts';
+import type { SharedLinks } from './shared/shared-links.ts';
 
-export interface CreateRedisEngineOptions extends Omit<RedisEngineOptions, 'servers' | 'timers'> {
+export interface CreateRedisEngineOptions
+  extends Omit<RedisEngineOptions, 'servers' | 'linksPerServer' | 'busLink' | 'timers'> {
   /** The Redis servers, in the same order on all nodes, or one cluster. */
   readonly urls: readonly string[];
   readonly tls?: RedisConnectorOptions['tls'];
   readonly sentinelLogin?: SentinelLogin;
-  /** Called with the reason when a server becomes unusable, and with `undefined` when it works again. */
-  readonly onState?: (server: string, away: Away | undefined) => void;
+  /** Of a process with several loops: the links that they share. */
+  readonly sharedLinks?: SharedLinks | undefined;
+  /** Called with the reason when a link becomes unusable, and with `undefined` when it works again. */
+  readonly onState?: (link: string, away: Away | undefined) => void;
 }
 
 /** Makes an engine. Starting it connects to all servers; closing it closes the connections. */
@@ -20,6 +24,7 @@ export function createRedisEngine({
   keyPrefix,
   tls,
   sentinelLogin,
+  sharedLinks,
   onState = () => undefined,
   ...parts
 }: CreateRedisEngineOptions): RedisEngine {
@@ -33,24 +38,26 @@ export function createRedisEngine({
     scripts: ALL_SCRIPTS,
     meter: parts.meter,
   });
+  const links = sharedLinks?.over(places) ?? { servers: places };
   return new RedisEngine({
     ...parts,
+    ...links,
     keyPrefix,
     timers: monotonicTimers,
-    servers: places.map(({ name, place, open }) => ({
+    servers: links.servers.map(({ name, place, open }, link) => ({
       name,
       place,
       open: (listener) =>
         open({
-          onMessage: (channel, payload) => listener.onMessage(channel, payload),
+          onMessage: (channel, payload, loops) => listener.onMessage(channel, payload, loops),
           onGap: (why) => listener.onGap(why),
           onAway(away) {
             // A slot of a cluster has another server after each move.
-            onState(name, place.tag === undefined ? { ...away, server: name } : away);
+            onState(String(link), place.tag === undefined ? { ...away, server: name } : away);
             listener.onAway(away);
           },
           onBack() {
-            onState(name, undefined);
+            onState(String(link), undefined);
             listener.onBack();
           },
         }),

@@ -69,8 +69,15 @@ export interface RedisEngineOptions {
   readonly quotas: ClusterQuotas;
   /** Carries messages between loops over the first server; started with the engine. */
   readonly bus?: LoopBus | undefined;
-  /** The partitions are distributed over them in this order. Of a cluster, its slots. */
+  /**
+   * The partitions are distributed over them in this order. Of a cluster, its slots. If the loops of this process share their links,
+   * the list is repeated with one link to each server.
+   */
   readonly servers: readonly RedisEngineServer[];
+  /** How often the list of servers is in `servers`; 1 by default. */
+  readonly linksPerServer?: number | undefined;
+  /** The link in `servers` over which the bus sends; the first by default. */
+  readonly busLink?: number | undefined;
 }
 
 /** The interval at which each partition renews its lease and sweeps. */
@@ -296,7 +303,7 @@ export class RedisEngine implements Authority {
       try {
         await this.openServer(index);
       } catch (error) {
-        throw new ServerUnusable(index, error);
+        throw new ServerUnusable(index % this.serverCount, error);
       }
     }
     const rules = () => this.rules;
@@ -347,11 +354,11 @@ export class RedisEngine implements Authority {
           if (error instanceof RedisRefused) log.error(error.message);
         });
       },
-      onMessage: (stream, payload) => {
+      onMessage: (stream, payload, loops) => {
         const isOfLoop = this.options.bus?.carries(stream) === true;
         try {
           if (isOfLoop) this.options.bus?.receive(payload);
-          else this.topics.receive(stream, payload);
+          else this.topics.receive(stream, payload, loops);
         } catch (error) {
           this.loop.unreadable.drop(isOfLoop ? 'loop' : 'topic', stream, error);
         }
@@ -362,13 +369,14 @@ export class RedisEngine implements Authority {
     const outbox = new EventOutbox({ link, meter });
     this.servers.push({ link, place, follows, outbox, gapAtMs: 0, isLossLogged: false });
     await this.checkLayout(index);
-    if (index === 0) await this.options.bus?.start(link, place);
+    if (index === this.busLink) await this.options.bus?.start(link, place);
   }
 
   private async checkLayout(index: number): Promise<void> {
-    const servers = this.options.servers.map(({ name }) => name);
+    const { keyPrefix } = this.options;
+    const servers = this.options.servers.slice(0, this.serverCount).map(({ name }) => name);
     const { link, place } = this.serverOf(index);
-    await checkLayout(link, { keyPrefix: this.options.keyPrefix, servers, index, place });
+    await checkLayout(link, { keyPrefix, servers, index: index % this.serverCount, place });
   }
 
   /** Small groups of partitions tick together, so that the load is even. */
@@ -389,7 +397,7 @@ export class RedisEngine implements Authority {
   private onGap(index: number): void {
     this.options.meter.count('engineGaps');
     const server = this.serverOf(index);
-    if (index === 0) this.options.bus?.missed();
+    if (index === this.busLink) this.options.bus?.missed();
     server.gapAtMs = this.options.timers.now();
     server.isLossLogged = false;
     for (const topic of this.topics.followedBy(server.follows)) topic.missed();
@@ -454,6 +462,15 @@ export class RedisEngine implements Authority {
       if (user.watchers === 0) user.unwatched();
       this.topics.letGoOfUser(user);
     }
+  }
+
+  private get serverCount(): number {
+    const { servers, linksPerServer = 1 } = this.options;
+    return servers.length / linksPerServer;
+  }
+
+  private get busLink(): number {
+    return this.options.busLink ?? 0;
   }
 
   private channelOf(app: App, channel: ChannelName): RedisChannel {

@@ -8,6 +8,7 @@ import type { DayUsage } from '../../channels/usage/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { RedisTls } from '../../engines/redis/link/connector.ts';
 import type { LoopNotice } from '../../engines/redis/loop-bus.ts';
+import type { RedisLinkMessage } from '../../engines/redis/shared/messages.ts';
 import type { EngineMessage } from '../../engines/threads/messages.ts';
 import type { KeptLine } from '../../observability/log.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
@@ -48,12 +49,14 @@ export type LoopPorts = readonly (MessagePort | undefined)[];
 /** From one realtime loop to another. */
 export type LoopMessage =
   /** A message between the engines of two loops. Only these messages are arrays. */
-  EngineMessage | UsageMessage | SessionLinkMessage | LiveAskMessage;
+  EngineMessage | RedisLinkMessage | UsageMessage | SessionLinkMessage | LiveAskMessage;
 
 /** About an ask of this loop or the other one. */
 export interface LiveAskMessage {
   readonly type: 'live-ask';
   readonly message: AskMessage;
+  /** A part of the report of this process to another loop. */
+  readonly partTo?: string;
 }
 
 /** What the loop has taken from quotas and rates since its last message. */

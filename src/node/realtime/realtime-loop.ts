@@ -256,7 +256,8 @@ export class RealtimeLoop {
     const { engine, live } = this.core;
     if (isOfEngine(message)) engine.threads?.receive(from, message);
     else if (message.type === 'session') this.transports.fallback.links.receive(from, message);
-    else if (message.type === 'live-ask') live.take(message.message);
+    else if (message.type === 'live-ask') live.receive(message);
+    else if (message.type === 'redis') engine.sharedLinks?.receive(from, message);
     else this.quotas.exchange?.receive(message, this.apps, this.usage);
   }
 

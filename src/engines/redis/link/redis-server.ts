@@ -48,8 +48,8 @@ export interface RedisListener {
   onBack(): void;
   /** From now on, messages are missed. Everything is followed again before `onBack`. */
   onGap(why: string): void;
-  /** Must return at once and never throw. */
-  onMessage(channel: string, payload: string): void;
+  /** Must return at once and never throw. `loops`: how many loops of this process get it; 1 by default. */
+  onMessage(channel: string, payload: string, loops?: number): void;
 }
 
 /** Since when, and why, Redis cannot be used. */

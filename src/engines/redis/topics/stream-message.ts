@@ -25,6 +25,8 @@ export interface NumberedText {
   readonly number: number;
   readonly kind: string;
   readonly rest: string;
+  /** How many loops of this process get it; 1 by default. */
+  readonly loops?: number;
 }
 
 /**
@@ -34,22 +36,22 @@ export interface NumberedText {
 const NUMBER_MAX = 4_102_444_800_000_000;
 
 /** Splits a published message into its number, the letter of its kind and the rest. Throws `Unreadable`. */
-export function readNumbered(payload: string): NumberedText {
+export function readNumbered(payload: string, loops = 1): NumberedText {
   let end = 0;
   while (payload.charCodeAt(end) >= 0x30 && payload.charCodeAt(end) <= 0x39) end++;
   const number = Number(payload.slice(0, end));
   if (end === 0 || number > NUMBER_MAX) throw new Unreadable('It has no valid number');
-  return { number, kind: payload.charAt(end), rest: payload.slice(end + 1) };
+  return { number, kind: payload.charAt(end), rest: payload.slice(end + 1), loops };
 }
 
 /** Decodes a message of a channel. Throws `Unreadable`, also for a kind that this version does not know. */
-export function readChannelMessage({ kind, rest }: NumberedText): ChannelMessage {
+export function readChannelMessage({ kind, rest, loops = 1 }: NumberedText): ChannelMessage {
   switch (kind) {
     case 'e': {
       const [except, caused, frame] = splitTwice(rest);
       // Servers of the previous release read the first two fields.
       const [cause = '', trace = '', asked] = caused.split(' ', 3);
-      const ask = asked === undefined ? undefined : readAsk(fromBase64(asked));
+      const ask = asked === undefined ? undefined : askOf(asked, loops);
       if (!isFrame(frame)) throw new Unreadable('It has no whole frame');
       return {
         kind: 'event',
@@ -77,6 +79,11 @@ export function readChannelMessage({ kind, rest }: NumberedText): ChannelMessage
     default:
       throw new Unreadable(`Its kind is not known: ${JSON.stringify(kind)}`);
   }
+}
+
+function askOf(text: string, loops: number): Ask {
+  const ask = readAsk(fromBase64(text));
+  return loops === 1 ? ask : { ...ask, loops };
 }
 
 function isCause(text: string): text is Cause {

@@ -28,9 +28,11 @@ export class Topics {
     }
   }
 
-  /** Handles a message of a stream that this loop follows. Throws if it cannot. */
-  receive(stream: string, payload: string): void {
-    const numbered = readNumbered(payload);
+  /**
+   * Handles a message of a stream that this loop follows. Throws if it cannot. `loops`: how many loops of this process get it.
+   */
+  receive(stream: string, payload: string, loops = 1): void {
+    const numbered = readNumbered(payload, loops);
     const topic = this.channels.get(stream) ?? this.users.get(stream);
     if (topic !== undefined) return topic.receive(numbered);
     // The stream is followed for a while after its last subscriber has left.

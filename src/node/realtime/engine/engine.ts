@@ -12,6 +12,7 @@ import { MemoryEngine } from '../../../engines/memory.ts';
 import { createRedisEngine } from '../../../engines/redis/create-engine.ts';
 import { ServerUnusable } from '../../../engines/redis/engine-server.ts';
 import { RedisUnsuitable, RedisUrlInvalid } from '../../../engines/redis/link/reply.ts';
+import { SharedLinks } from '../../../engines/redis/shared/shared-links.ts';
 import type { RememberedMax } from '../../../engines/remembered.ts';
 import { ThreadsEngine } from '../../../engines/threads/engine.ts';
 import type { Log, Timers } from '../../../runtime/ports.ts';
@@ -35,6 +36,8 @@ export interface LoopEngine {
   readonly counter: ChannelCounter;
   /** Handles messages of the other loops. Only set if the loops of this process are homes for each other. */
   readonly threads: ThreadsEngine | undefined;
+  /** Handles messages of the other loops about Redis. Only set if the loops of this process share their links to it. */
+  readonly sharedLinks: SharedLinks | undefined;
   figures(): EngineFigures;
   /** The settings of apps have changed. */
   appsChanged(): void;
@@ -114,6 +117,7 @@ function ofHome(
     authority,
     counter: home.holders,
     threads,
+    sharedLinks: undefined,
     figures: () => ({
       ...(threads?.figures() ?? { waiting: 0, awaySeconds: 0 }),
       history: home.histories.size,
@@ -132,25 +136,27 @@ function ofHome(
 }
 
 function overRedis(options: LoopEngineOptions, cluster: ClusterLinks): LoopEngine {
-  const { channels, timers, onState } = options;
+  const { channels, timers, links, onState } = options;
   const { settings, bus, quotas } = cluster;
   const { user, password } = settings.sentinels;
   const { url, urls = url === undefined ? [] : [url], keyPrefix } = settings;
   const away = new Map<string, EngineAway>();
+  const sharedLinks = links.count > 1 ? new SharedLinks(links) : undefined;
   const engine = createRedisEngine({
     ...options,
     bus,
     quotas,
     urls,
     keyPrefix,
+    sharedLinks,
     tls: () => cluster.tls,
     sentinelLogin: { user: user ?? undefined, password: password ?? undefined },
-    onState(server, reason) {
-      if (reason === undefined) away.delete(server);
+    onState(link, reason) {
+      if (reason === undefined) away.delete(link);
       else {
-        const { sinceMs = timers.now() } = away.get(server) ?? {};
+        const { sinceMs = timers.now() } = away.get(link) ?? {};
         const { why, isRefused } = reason;
-        away.set(server, { sinceMs, why: `Redis ${reason.server}: ${why}`, isRefused });
+        away.set(link, { sinceMs, why: `Redis ${reason.server}: ${why}`, isRefused });
       }
       const all = [...away.values()];
       const [first] = all;
@@ -167,6 +173,7 @@ function overRedis(options: LoopEngineOptions, cluster: ClusterLinks): LoopEngin
       channelCountOf: (app) => engine.channelCountOf(app),
     },
     threads: undefined,
+    sharedLinks,
     figures: () => engine.figures(),
     saveHistories: () => undefined,
     restoreHistories: () => undefined,

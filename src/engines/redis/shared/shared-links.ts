@@ -1,0 +1,86 @@
+import { Unreadable } from '../../../runtime/unreadable.ts';
+import type { Loop } from '../../shares.ts';
+import type { RedisEngineServer } from '../engine-server.ts';
+import type { FromOwner, RedisLinkMessage, ToOwner } from './messages.ts';
+import { RemoteLink } from './remote-link.ts';
+import { SharedLink } from './shared-link.ts';
+
+/** The limit of loops of a process with connections to one Redis server. */
+const OWNERS_MAX = 4;
+
+/** The other loops of the process. */
+export interface OtherLoops {
+  /** The number of this loop. */
+  readonly index: Loop;
+  /** The number of all loops. */
+  readonly count: number;
+  send(to: Loop, message: RedisLinkMessage): void;
+}
+
+/** See `RedisEngineOptions`. */
+export interface LinksOfLoop {
+  readonly servers: readonly RedisEngineServer[];
+  readonly linksPerServer: number;
+  readonly busLink: number;
+}
+
+/**
+ * The links to Redis that the loops of a process share. Each link belongs to one loop, which has its connections, and the
+ * others send it what they want of Redis. So a message of a stream comes once to each process.
+ */
+export class SharedLinks {
+  private readonly loops: OtherLoops;
+  /** Of each link, in its place: what this loop has of it. */
+  private readonly own: (SharedLink | undefined)[] = [];
+  private readonly remote: (RemoteLink | undefined)[] = [];
+
+  constructor(loops: OtherLoops) {
+    this.loops = loops;
+  }
+
+  /**
+   * Returns the links, in the same order on all loops. A server is reached over one link of each of up to four loops, and
+   * gets its partitions in equal parts over them. A slot of a cluster, which is one of many, has one link.
+   */
+  over(servers: readonly RedisEngineServer[]): LinksOfLoop {
+    const { index, count } = this.loops;
+    const owners = Math.min(OWNERS_MAX, count);
+    const isOfCluster = servers[0]?.place.tag !== undefined;
+    const linksPerServer = isOfCluster ? 1 : owners;
+    const links = Array.from({ length: linksPerServer }, (_, time) =>
+      servers.map((server, number) => {
+        const link = time * servers.length + number;
+        return this.linkTo(server, { link, owner: (time + number) % owners });
+      }),
+    ).flat();
+    // Its own link to the first server, if it has one.
+    const busLink = index < linksPerServer ? index * servers.length : 0;
+    return { servers: links, linksPerServer, busLink };
+  }
+
+  /** Handles a message of another loop. */
+  receive(from: Loop, { link, what }: RedisLinkMessage): void {
+    const own = this.own[link];
+    const remote = this.remote[link];
+    if (own !== undefined) own.receive(from, what as ToOwner);
+    else if (remote !== undefined) remote.receive(what as FromOwner);
+    else throw new Unreadable(`There is no link ${link}`);
+  }
+
+  private linkTo(
+    server: RedisEngineServer,
+    { link, owner }: { readonly link: number; readonly owner: Loop },
+  ): RedisEngineServer {
+    const { index, send } = { index: this.loops.index, send: this.loops.send.bind(this.loops) };
+    const { name, place } = server;
+    const post = (to: Loop, what: ToOwner | FromOwner) => send(to, { type: 'redis', link, what });
+    if (owner === index) {
+      const shared = new SharedLink({ server, owner, send: post });
+      this.own[link] = shared;
+      return { name, place, open: (listener) => shared.open(listener) };
+    }
+    const remote = new RemoteLink((message) => post(owner, message));
+    this.remote[link] = remote;
+    return { name, place, open: (listener) => remote.open(listener) };
+  }
+}
