@@ -43,6 +43,12 @@ for (const contract of [authorityContract, historyContract, memberViews]) {
     return cluster;
   });
 
+  contract('RedisEngine of 2 processes of 2 loops', async (apps) => {
+    const cluster = await RedisLoops.open([redis.url], apps, 4, 2);
+    opened.push(cluster);
+    return cluster;
+  });
+
   contract('RedisEngine of 2 loops over two servers', async (apps) => {
     const cluster = await RedisLoops.open([redis.url, other.url], apps, 2);
     opened.push(cluster);

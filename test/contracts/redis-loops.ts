@@ -10,6 +10,7 @@ import { RedisScript } from '../../src/engines/redis/link/script.ts';
 import type { ClusterQuotas } from '../../src/engines/redis/quotas/cluster-quotas.ts';
 import type { RedisLink } from '../../src/engines/redis/redis-link.ts';
 import { ALL_SCRIPTS } from '../../src/engines/redis/scripts/all-scripts.ts';
+import { type OtherLoops, SharedLinks } from '../../src/engines/redis/shared/shared-links.ts';
 import type { TableMeter } from '../../src/observability/meter.ts';
 import type { Log } from '../../src/runtime/ports.ts';
 import { monotonicTimers } from '../../src/runtime/system-timers.ts';
@@ -29,6 +30,8 @@ export interface LoopOptions {
   readonly urls?: readonly string[];
   readonly audience?: Audience;
   readonly eventsLost?: (lost: readonly LostEvents[]) => void;
+  /** The links that it shares with other loops of its process. */
+  readonly sharedLinks?: SharedLinks;
   /** Takes its webhook events, in place of a store that confirms each. */
   readonly emit?: WebhookSink['emit'];
 }
@@ -116,29 +119,55 @@ export class RedisLoops implements OpenCluster {
     this.scripts = withClock(this.prefix);
   }
 
+  /** `perProcess`: how many loops share their links to Redis. */
   static async open(
     urls: readonly string[],
     apps: readonly App[],
     count: number,
+    perProcess = 1,
   ): Promise<RedisLoops> {
     const cluster = new RedisLoops(urls, apps);
-    for (let number = 0; number < count; number++) {
+    for (let first = 0; first < count; first += perProcess) {
+      const links = perProcess === 1 ? [undefined] : cluster.linksOfProcess(perProcess);
       // Nothing may depend on the clocks of nodes.
-      const clockAheadMs = number * CLOCKS_APART_MS;
-      const { engine, audience, terminated } = await cluster.add({ clockAheadMs });
-      cluster.loops.push(
-        new LoopStage({
-          number,
-          authority: engine,
-          audience: audience as unknown as RecordingAudience,
-          terminated,
-        }),
+      const clockAheadMs = first * CLOCKS_APART_MS;
+      const opened = await Promise.all(
+        links.map((one) => cluster.add({ clockAheadMs, ...(one && { sharedLinks: one }) })),
       );
+      for (const [n, { engine, audience, terminated }] of opened.entries()) {
+        const number = first + n;
+        cluster.loops.push(
+          new LoopStage({
+            number,
+            authority: engine,
+            audience: audience as unknown as RecordingAudience,
+            terminated,
+          }),
+        );
+      }
     }
     return cluster;
   }
 
-  /** Adds a loop of a new process. */
+  /** What loops send each other is copied, and arrives later in order. */
+  private linksOfProcess(count: number): readonly SharedLinks[] {
+    const all: SharedLinks[] = [];
+    for (let index = 0; index < count; index++) {
+      const send: OtherLoops['send'] = (to, message) => {
+        const copy = structuredClone(message);
+        this.activity++;
+        this.inFlight++;
+        queueMicrotask(() => {
+          all[to]?.receive(index, copy);
+          this.over();
+        });
+      };
+      all.push(new SharedLinks({ index, count, send }));
+    }
+    return all;
+  }
+
+  /** Adds a loop of a new process, or of one whose links it shares. */
   async add({
     fate = () => 'answered',
     clockAheadMs = 0,
@@ -146,6 +175,7 @@ export class RedisLoops implements OpenCluster {
     urls = this.urls,
     emit,
     eventsLost,
+    sharedLinks,
   }: LoopOptions = {}): Promise<RedisLoop> {
     const clock = new FakeClock();
     clock.setBack(clock.now() - this.clock.now() - clockAheadMs);
@@ -160,7 +190,19 @@ export class RedisLoops implements OpenCluster {
     const received = audience ?? parts.broadcaster.audience;
     const servers: RedisServer[] = [];
     const listeners: RedisListener[] = [];
+    const places = urls.map((_, index) => ({
+      // Loops may reach a server in different ways.
+      name: `server-${index}`,
+      place: { database: 0 },
+      open: async (listener: RedisListener) => {
+        const server = await this.openServer(urls[index] ?? '', listener, parts.meter);
+        servers.push(server);
+        listeners.push(listener);
+        return this.linkOver(server, fate);
+      },
+    }));
     const engine = await RedisEngine.open({
+      ...(sharedLinks?.over(places) ?? { servers: places }),
       apps: { byId: (id) => this.apps.find((app) => app.id === id), byKey: () => undefined },
       timers: clock,
       log: silent,
@@ -173,17 +215,6 @@ export class RedisLoops implements OpenCluster {
       eventsLost: eventsLost ?? parts.eventsLost,
       keyPrefix: this.prefix,
       quotas: parts.quotas,
-      servers: urls.map((_, index) => ({
-        // Loops may reach a server in different ways.
-        name: `server-${index}`,
-        place: { database: 0 },
-        open: async (listener: RedisListener) => {
-          const server = await this.openServer(urls[index] ?? '', listener, parts.meter);
-          servers.push(server);
-          listeners.push(listener);
-          return this.linkOver(server, fate);
-        },
-      })),
     });
     loop = {
       engine,
