@@ -21,8 +21,8 @@ async function startTwoThreads() {
   return { servers: [server], [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
-async function startTwoServers() {
-  const cluster = await startCluster(0);
+async function startTwoServers(threads = 1) {
+  const cluster = await startCluster(0, { threads });
   for (let n = 0; n < 2; n++) await cluster.add({ config });
   return cluster;
 }
@@ -41,6 +41,7 @@ async function pingsOf(client: LiveClient): Promise<number> {
 it.each<[string, () => Promise<AsyncDisposable & { readonly servers: readonly Fanfare[] }>]>([
   ['threads', startTwoThreads],
   ['servers', startTwoServers],
+  ['servers of three threads each', () => startTwoServers(3)],
 ])('two %s ask 20 connections of one user together', async (_, start) => {
   await using running = await start();
   const { servers } = running;

@@ -11,7 +11,7 @@ import type { ClusterQuotas } from '../../src/engines/redis/quotas/cluster-quota
 import type { RedisLink } from '../../src/engines/redis/redis-link.ts';
 import { ALL_SCRIPTS } from '../../src/engines/redis/scripts/all-scripts.ts';
 import { type OtherLoops, SharedLinks } from '../../src/engines/redis/shared/shared-links.ts';
-import type { TableMeter } from '../../src/observability/meter.ts';
+import { TableMeter } from '../../src/observability/meter.ts';
 import type { Log } from '../../src/runtime/ports.ts';
 import { monotonicTimers } from '../../src/runtime/system-timers.ts';
 import type { OpenCluster } from './authority.contract.ts';
@@ -162,7 +162,7 @@ export class RedisLoops implements OpenCluster {
           this.over();
         });
       };
-      all.push(new SharedLinks({ index, count, send }));
+      all.push(new SharedLinks({ index, count, send }, new TableMeter()));
     }
     return all;
   }

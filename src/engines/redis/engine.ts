@@ -26,7 +26,7 @@ import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
 import { PARTITIONS } from '../partition.ts';
 import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
-import { EventOutbox } from './event-outbox.ts';
+import { EventOutbox, type Outbox } from './event-outbox.ts';
 import { Follows } from './follows.ts';
 import { forgetApp } from './forget-app.ts';
 import { statedRules } from './history/rules.ts';
@@ -95,7 +95,7 @@ interface Server {
   readonly link: RedisLink;
   readonly place: Place;
   readonly follows: Follows;
-  readonly outbox: EventOutbox;
+  readonly outbox: Outbox;
   /** When messages were last missed. */
   gapAtMs: number;
   /** Whether it was logged that clients may have missed events since. */
@@ -366,7 +366,7 @@ export class RedisEngine implements Authority {
       onGap: () => this.onGap(index),
     });
     const follows = new Follows(link, timers);
-    const outbox = new EventOutbox({ link, meter });
+    const outbox = link.outbox ?? new EventOutbox({ link, meter });
     this.servers.push({ link, place, follows, outbox, gapAtMs: 0, isLossLogged: false });
     await this.checkLayout(index);
     if (index === this.busLink) await this.options.bus?.start(link, place);

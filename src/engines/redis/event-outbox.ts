@@ -33,6 +33,18 @@ export interface PlainEvent {
   readonly message: string;
 }
 
+/** Where events wait to be published. */
+export interface Outbox {
+  /** Events that wait for a call. */
+  readonly waiting: number;
+  /** Publishes an event once. Rejects if it was not published, or if that is not known. */
+  add(partition: EventPartition, event: PlainEvent): Promise<void>;
+  /** Sends what an app has waiting in a partition, because something follows that must come after it. */
+  sendBefore(partition: EventPartition, appId: string): void;
+  /** Sends all that waits. */
+  sendAll(): void;
+}
+
 interface Waiting extends PlainEvent {
   /** Of the message. */
   readonly bytes: number;
@@ -41,12 +53,12 @@ interface Waiting extends PlainEvent {
 }
 
 /**
- * Publishes the events of one loop in one place, which is a Redis server. One call is in flight; events that come meanwhile wait, and
+ * Publishes the events that go over one link to Redis. One call is in flight; events that come meanwhile wait, and
  * go with the next call. So calls grow only while Redis is busy, and no event waits for a timer.
  *
  * Apps share each call evenly, and the one with most events waiting is refused first. Events of a topic keep their order.
  */
-export class EventOutbox {
+export class EventOutbox implements Outbox {
   private readonly options: EventOutboxOptions;
   /** Apps with events that wait; the next one first. */
   private readonly apps = new Map<string, AppEvents>();
@@ -58,12 +70,10 @@ export class EventOutbox {
     this.options = options;
   }
 
-  /** Events that wait for a call. */
   get waiting(): number {
     return this.total.events;
   }
 
-  /** Publishes an event once. Rejects if it was not published, or if that is not known. */
   add(partition: EventPartition, event: PlainEvent): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const bytes = Buffer.byteLength(event.message);
@@ -81,7 +91,6 @@ export class EventOutbox {
     return promise;
   }
 
-  /** Sends what an app has waiting in a partition, because something follows that must come after it. */
   sendBefore(partition: EventPartition, appId: string): void {
     const app = this.apps.get(appId);
     while (app?.has(partition) === true) {
@@ -92,7 +101,6 @@ export class EventOutbox {
     }
   }
 
-  /** Sends all that waits. */
   sendAll(): void {
     while (this.total.events > 0) this.send(this.nextCall());
   }

@@ -9,7 +9,7 @@ import type { HistoryMeter } from '../history/histories.ts';
 import { OwnChanges, type StatedDeparture } from './departures/own-changes.ts';
 import { ReportedDepartures } from './departures/reported-departures.ts';
 import { stateDepartures } from './departures/state-departures.ts';
-import type { EventOutbox } from './event-outbox.ts';
+import type { Outbox } from './event-outbox.ts';
 import { countForgotten } from './history/count-forgotten.ts';
 import { type Reply, textsOf } from './link/reply.ts';
 import type { RedisScript } from './link/script.ts';
@@ -44,7 +44,7 @@ export interface PartitionOptions {
   readonly streams?: string | undefined;
   readonly link: RedisLink;
   /** Shared by the partitions of its server. */
-  readonly outbox: EventOutbox;
+  readonly outbox: Outbox;
   readonly timers: Timers;
   readonly log: Log;
   /** The name of this server, for operators. */
@@ -85,7 +85,7 @@ export class Partition {
   readonly own: OwnChanges;
   private readonly reported: ReportedDepartures;
   /** Where its events wait. A statement about a topic is sent after those of the app. */
-  readonly outbox: EventOutbox;
+  readonly outbox: Outbox;
   readonly number: number;
   readonly keys: string;
   isReady = false;

@@ -1,3 +1,4 @@
+import type { Outbox } from './event-outbox.ts';
 import type { Commands } from './link/commands.ts';
 import type { Away } from './link/redis-server.ts';
 import type { Subscriptions } from './link/subscriptions.ts';
@@ -14,5 +15,7 @@ export interface RedisLink {
   readonly dataId: string;
   readonly commands: Pick<Commands, 'run' | 'script' | 'waiting'>;
   readonly subscriptions: Pick<Subscriptions, 'follow' | 'unfollow'>;
+  /** Where the events of all loops of the process wait, if they share the link. */
+  readonly outbox?: Outbox;
   close(): Promise<void>;
 }

@@ -31,6 +31,20 @@ export type ToOwner =
       keys: readonly (string | number)[],
       args: readonly (string | number)[],
     ]
+  /** Publishes an event of a partition, whose keys and streams begin so. */
+  | readonly [
+      'event',
+      number: number,
+      keys: string,
+      streams: string,
+      appId: string,
+      topic: string,
+      message: string,
+    ]
+  /** What follows must come after the events of an app in a partition. */
+  | readonly ['after-events', keys: string, streams: string, appId: string]
+  /** What follows must come after all events. */
+  | readonly ['after-all-events']
   | readonly ['follow', number: number, stream: string]
   | readonly ['unfollow', stream: string]
   /** The loop has handled messages of streams with this many characters. */

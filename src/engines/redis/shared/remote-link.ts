@@ -1,22 +1,20 @@
+import { EngineUnavailable } from '../../../channels/engine-failure.ts';
+import type { EventPartition, Outbox, PlainEvent } from '../event-outbox.ts';
 import type { CommandArgs } from '../link/encode-command.ts';
 import type { RedisListener } from '../link/redis-server.ts';
 import { RedisAway, type Reply } from '../link/reply.ts';
 import type { RedisLink } from '../redis-link.ts';
 import { errorOf, type FromOwner, type LinkState, type ToOwner } from './messages.ts';
 import { MESSAGE_CHARACTERS } from './shared-link.ts';
+import { Unanswered } from './unanswered.ts';
 
-/** The limits of commands without a reply. */
-const WAITING_MAX = 50_000;
-const WAITING_CHARACTERS_MAX = 32 * 1024 * 1024;
+const COMMANDS_MAX = { count: 50_000, characters: 32 * 1024 * 1024 };
+
+/** Twice what waits in the outbox of the other loop, which first refuses those of the app with most. */
+const EVENTS_MAX = { count: 100_000, characters: 64 * 1024 * 1024 };
 
 /** After this many characters of handled messages, the other loop learns of it. */
 const HANDLED_CHARACTERS = 256 * 1024;
-
-interface Waiting {
-  readonly characters: number;
-  readonly resolve: (reply: Reply) => void;
-  readonly reject: (error: Error) => void;
-}
 
 /**
  * A link to Redis over the connections of another loop. Messages between threads are never lost, and the other loop
@@ -25,31 +23,43 @@ interface Waiting {
 export class RemoteLink implements RedisLink {
   readonly commands: RedisLink['commands'];
   readonly subscriptions: RedisLink['subscriptions'];
+  readonly outbox: Outbox;
   private readonly send: (message: ToOwner) => void;
   private readonly opening = Promise.withResolvers<void>();
   private listener: RedisListener | undefined;
   private state: LinkState = { away: undefined, master: '', serverId: '', dataId: '' };
-  private readonly waiting = new Map<number, Waiting>();
-  private waitingCharacters = 0;
+  private readonly asked = new Unanswered(COMMANDS_MAX);
+  private readonly events = new Unanswered(EVENTS_MAX);
+  /** The apps with events that may wait in the outbox, by partition. */
+  private readonly waiting = new Set<string>();
   private numbers = 0;
   private handled = 0;
 
   constructor(send: (message: ToOwner) => void) {
     this.send = send;
-    const waiting = this.waiting;
+    const { asked } = this;
     this.commands = {
       get waiting() {
-        return waiting.size;
+        return asked.count;
       },
-      run: (args) => this.ask(lengthOf(args), (number) => ['run', number, args]),
+      run: (args) => this.ask(args, (number) => ['run', number, args]),
       script: ({ sha1 }, { keys, args }) =>
-        this.ask(lengthOf(args), (number) => ['script', number, sha1, keys, args]),
+        this.ask(args, (number) => ['script', number, sha1, keys, args]),
     };
     this.subscriptions = {
       follow: async (stream) => {
-        await this.ask(stream.length, (number) => ['follow', number, stream], { isLimited: false });
+        const number = ++this.numbers;
+        send(['follow', number, stream]);
+        await asked.add(number, stream.length);
       },
       unfollow: (stream) => send(['unfollow', stream]),
+    };
+    this.outbox = {
+      // The other loop counts them.
+      waiting: 0,
+      add: (partition, event) => this.publish(partition, event),
+      sendBefore: (partition, appId) => this.sendBefore(partition, appId),
+      sendAll: () => send(['after-all-events']),
     };
   }
 
@@ -112,36 +122,41 @@ export class RemoteLink implements RedisLink {
   async close(): Promise<void> {
     this.listener = undefined;
     this.send(['close']);
-    for (const { reject } of this.waiting.values()) {
-      reject(new RedisAway('the server is stopping', true));
-    }
-    this.waiting.clear();
+    this.asked.close();
+    this.events.close();
   }
 
-  private ask(
-    characters: number,
-    messageOf: (number: number) => ToOwner,
-    { isLimited = true } = {},
-  ): Promise<Reply> {
-    const isFull =
-      this.waiting.size >= WAITING_MAX ||
-      this.waitingCharacters + characters > WAITING_CHARACTERS_MAX;
-    if (isLimited && isFull) {
-      return Promise.reject(new RedisAway('too many commands wait for Redis', false));
-    }
-    this.numbers += 1;
-    this.waitingCharacters += characters;
-    const { promise, resolve, reject } = Promise.withResolvers<Reply>();
-    this.waiting.set(this.numbers, { characters, resolve, reject });
-    this.send(messageOf(this.numbers));
-    return promise;
+  private ask(args: CommandArgs, messageOf: (number: number) => ToOwner): Promise<Reply> {
+    const characters = lengthOf(args);
+    if (!this.asked.fits(characters)) return Promise.reject(tooMany('commands'));
+    const number = ++this.numbers;
+    this.send(messageOf(number));
+    return this.asked.add(number, characters);
   }
 
-  private take(number: number): Waiting | undefined {
-    const waiting = this.waiting.get(number);
-    this.waiting.delete(number);
-    this.waitingCharacters -= waiting?.characters ?? 0;
-    return waiting;
+  private async publish(partition: EventPartition, event: PlainEvent): Promise<void> {
+    const { appId, topic, message } = event;
+    try {
+      if (!this.events.fits(message.length)) throw tooMany('events');
+      const number = ++this.numbers;
+      const { keys } = partition;
+      if (this.events.count === 0) this.waiting.clear();
+      this.waiting.add(`${keys} ${appId}`);
+      this.send(['event', number, keys, partition.streamOf(''), appId, topic, message]);
+      await this.events.add(number, message.length);
+    } catch (cause) {
+      throw new EngineUnavailable('Redis has not answered', { cause });
+    }
+  }
+
+  private sendBefore(partition: EventPartition, appId: string): void {
+    const { keys } = partition;
+    if (this.events.count === 0 || !this.waiting.delete(`${keys} ${appId}`)) return;
+    this.send(['after-events', keys, partition.streamOf(''), appId]);
+  }
+
+  private take(number: number) {
+    return this.asked.take(number) ?? this.events.take(number);
   }
 
   private noteHandled(characters: number): void {
@@ -150,6 +165,10 @@ export class RemoteLink implements RedisLink {
     this.send(['handled', this.handled]);
     this.handled = 0;
   }
+}
+
+function tooMany(what: string): RedisAway {
+  return new RedisAway(`too many ${what} wait for Redis`, false);
 }
 
 function lengthOf(args: CommandArgs): number {

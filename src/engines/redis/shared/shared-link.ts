@@ -1,12 +1,14 @@
 import { Unreadable } from '../../../runtime/unreadable.ts';
 import { type Loop, Shares } from '../../shares.ts';
 import type { RedisEngineServer } from '../engine-server.ts';
+import { EventOutbox, type EventOutboxOptions } from '../event-outbox.ts';
 import type { RedisListener } from '../link/redis-server.ts';
 import { RedisAway } from '../link/reply.ts';
 import type { RedisScript } from '../link/script.ts';
 import type { RedisLink } from '../redis-link.ts';
 import { ALL_SCRIPTS } from '../scripts/all-scripts.ts';
 import { type FromOwner, failureOf, type LinkState, type ToOwner } from './messages.ts';
+import { ProcessOutbox } from './process-outbox.ts';
 
 /** The limit of characters of messages that a loop has not handled. A message counts as this many more. */
 const UNHANDLED_MAX = 32 * 1024 * 1024;
@@ -22,6 +24,7 @@ export interface SharedLinkOptions {
   /** The loop that has the connections. */
   readonly owner: Loop;
   readonly send: (to: Loop, message: FromOwner) => void;
+  readonly meter: EventOutboxOptions['meter'];
 }
 
 /** What another loop has to handle. */
@@ -33,7 +36,7 @@ interface User {
 
 /**
  * The connections to Redis of one loop, which the other loops of the process use too. A stream that several of them
- * follow is followed once.
+ * follow is followed once, and their events go together.
  *
  * They are opened when the first loop needs them, and closed when the last one has released them.
  */
@@ -41,6 +44,7 @@ export class SharedLink {
   private readonly options: SharedLinkOptions;
   private opening: Promise<RedisLink> | undefined;
   private link: RedisLink | undefined;
+  private outbox: ProcessOutbox | undefined;
   /** Of the loop that has the connections. */
   private listener: RedisListener | undefined;
   private readonly users = new Map<Loop, User>();
@@ -71,6 +75,7 @@ export class SharedLink {
         return link.dataId;
       },
       commands: link.commands,
+      ...(this.outbox && { outbox: this.outbox }),
       subscriptions: {
         follow: (stream) => this.follow(owner, link, stream),
         unfollow: (stream) => this.unfollow(owner, stream),
@@ -95,6 +100,19 @@ export class SharedLink {
         if (script === undefined) throw new Unreadable('Its script is not known');
         return this.answer(from, number, (link) => link.commands.script(script, { keys, args }));
       }
+      case 'event': {
+        const [, number, keys, streams, appId, topic, text] = message;
+        return this.answer(from, number, async () => {
+          const partition = this.outbox?.partition(keys, streams);
+          if (partition !== undefined)
+            await this.outbox?.add(partition, { appId, topic, message: text });
+          return null;
+        });
+      }
+      case 'after-events':
+        return this.outbox?.sendBefore(this.outbox.partition(message[1], message[2]), message[3]);
+      case 'after-all-events':
+        return this.outbox?.sendAll();
       case 'follow':
         return this.answer(from, message[1], async (link) => {
           await this.follow(from, link, message[2]);
@@ -131,6 +149,7 @@ export class SharedLink {
       })
       .then((link) => {
         this.link = link;
+        this.outbox = new ProcessOutbox(new EventOutbox({ link, meter: this.options.meter }));
         return link;
       });
     return this.opening;

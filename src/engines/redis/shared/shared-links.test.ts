@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'bun:test';
+import { EngineUnavailable } from '../../../channels/engine-failure.ts';
 import type { RedisEngineServer } from '../engine-server.ts';
 import type { Away, RedisListener } from '../link/redis-server.ts';
 import { RedisAway, RedisError, RedisUnsuitable, type Reply } from '../link/reply.ts';
@@ -99,18 +100,21 @@ function linked(count: number) {
   let isHeld = false;
   for (let index = 0; index < count; index++) {
     loops.push(
-      new SharedLinks({
-        index,
-        count,
-        send(to, message) {
-          const copy = structuredClone(message);
-          if (copy.what[0] === 'open') asked[index] = (asked[index] ?? 0) + 1;
-          sent.push(() => loops[to]?.receive(index, copy));
-          queueMicrotask(() => {
-            if (!isHeld) sent.shift()?.();
-          });
+      new SharedLinks(
+        {
+          index,
+          count,
+          send(to, message) {
+            const copy = structuredClone(message);
+            if (copy.what[0] === 'open') asked[index] = (asked[index] ?? 0) + 1;
+            sent.push(() => loops[to]?.receive(index, copy));
+            queueMicrotask(() => {
+              if (!isHeld) sent.shift()?.();
+            });
+          },
         },
-      }),
+        { observe: () => undefined },
+      ),
     );
   }
   return {
@@ -138,6 +142,12 @@ async function threeLoops(server = new Server()) {
   );
   const [owner, one, two] = all as [Loop, Loop, Loop];
   return { ...process, server, owner, one, two };
+}
+
+const EVENT_WORDS = ['first', 'second', 'third', 'last', 'after'];
+
+function eventsIn(command: readonly (string | number)[]): readonly (string | number)[] {
+  return command.filter((word) => EVENT_WORDS.includes(String(word)));
 }
 
 async function settled(): Promise<void> {
@@ -227,6 +237,49 @@ describe('loops that share a link', () => {
     const refused = commands.run(['SET', 'x', mebibyte + mebibyte]);
     expect(await refused.catch((error: unknown) => error)).toMatchObject({ mayHaveRun: false });
     expect(commands.waiting).toBe(31);
+  });
+
+  it('publish their events together, and before what follows them', async () => {
+    const { server, owner, one, two } = await threeLoops();
+    const answers: (() => void)[] = [];
+    server.answer = () => new Promise((resolve) => answers.push(() => resolve('OK')));
+    const published: string[] = [];
+    const publish = async (loop: Loop, keys: string, text: string) => {
+      const partition = { keys, streamOf: (topic: string) => `${keys}t:${topic}` };
+      const event = { appId: 'app', topic: 'app/news', message: text };
+      await loop.link?.outbox?.add(partition, event);
+      published.push(text);
+    };
+    const all = [publish(owner, 'p1', 'first')];
+    await settled();
+    all.push(publish(one, 'p1', 'second'), publish(two, 'p1', 'third'), publish(two, 'p2', 'last'));
+    await settled();
+    // One call is in flight, and the others wait for it.
+    expect(server.commands.map(eventsIn)).toEqual([['first']]);
+    one.link?.outbox?.sendBefore({ keys: 'p1', streamOf: (topic) => `p1t:${topic}` }, 'app');
+    void one.link?.commands.run(['GET', 'after']);
+    await settled();
+    expect(server.commands.map(eventsIn)).toEqual([['first'], ['second', 'third'], ['after']]);
+    for (const answer of answers.splice(0)) answer();
+    await settled();
+    for (const answer of answers.splice(0)) answer();
+    await Promise.all(all);
+    expect(server.commands.map(eventsIn).at(-1)).toEqual(['last']);
+    expect(published).toEqual(['first', 'second', 'third', 'last']);
+  });
+
+  it('publish no more events than are bounded', async () => {
+    const { server, one } = await threeLoops();
+    server.answer = () => new Promise(() => undefined);
+    const partition = { keys: 'p', streamOf: (topic: string) => `pt:${topic}` };
+    const add = (characters: number) => {
+      const message = 'x'.repeat(characters);
+      return one.link?.outbox?.add(partition, { appId: 'app', topic: 'app/news', message });
+    };
+    // The outbox of the owner refuses it later.
+    const first = add(64 * 1024 * 1024 - 1)?.catch((error: unknown) => error);
+    await expect(add(2)).rejects.toBeInstanceOf(EngineUnavailable);
+    expect(await first).toBeInstanceOf(EngineUnavailable);
   });
 
   it('learn that Redis is away, that messages are missed and that it is back', async () => {

@@ -3,7 +3,7 @@ import type { Loop } from '../../shares.ts';
 import type { RedisEngineServer } from '../engine-server.ts';
 import type { FromOwner, RedisLinkMessage, ToOwner } from './messages.ts';
 import { RemoteLink } from './remote-link.ts';
-import { SharedLink } from './shared-link.ts';
+import { SharedLink, type SharedLinkOptions } from './shared-link.ts';
 
 /** The limit of loops of a process with connections to one Redis server. */
 const OWNERS_MAX = 4;
@@ -30,12 +30,14 @@ export interface LinksOfLoop {
  */
 export class SharedLinks {
   private readonly loops: OtherLoops;
+  private readonly meter: SharedLinkOptions['meter'];
   /** Of each link, in its place: what this loop has of it. */
   private readonly own: (SharedLink | undefined)[] = [];
   private readonly remote: (RemoteLink | undefined)[] = [];
 
-  constructor(loops: OtherLoops) {
+  constructor(loops: OtherLoops, meter: SharedLinkOptions['meter']) {
     this.loops = loops;
+    this.meter = meter;
   }
 
   /**
@@ -75,7 +77,7 @@ export class SharedLinks {
     const { name, place } = server;
     const post = (to: Loop, what: ToOwner | FromOwner) => send(to, { type: 'redis', link, what });
     if (owner === index) {
-      const shared = new SharedLink({ server, owner, send: post });
+      const shared = new SharedLink({ server, owner, send: post, meter: this.meter });
       this.own[link] = shared;
       return { name, place, open: (listener) => shared.open(listener) };
     }

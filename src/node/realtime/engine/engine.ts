@@ -141,7 +141,7 @@ function overRedis(options: LoopEngineOptions, cluster: ClusterLinks): LoopEngin
   const { user, password } = settings.sentinels;
   const { url, urls = url === undefined ? [] : [url], keyPrefix } = settings;
   const away = new Map<string, EngineAway>();
-  const sharedLinks = links.count > 1 ? new SharedLinks(links) : undefined;
+  const sharedLinks = links.count > 1 ? new SharedLinks(links, options.meter) : undefined;
   const engine = createRedisEngine({
     ...options,
     bus,
