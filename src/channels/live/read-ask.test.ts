@@ -8,6 +8,7 @@ const others = { loop: 'b', connections: [['ann', 3]] } as const;
 const messages: readonly AskMessage[] = [
   { what: 'answered', attempt: 1, userId: 'ann' },
   { what: 'asked', attempt: 1, connections: [['ann', 2]], others },
+  { what: 'asked', attempt: 1, connections: [['ann', 2]], others, moreOthers: [others, others] },
   { what: 'asked', attempt: 1, connections: [] },
   {
     ...{ what: 'more', attempt: 1, origin: 'a', waitMs: 900 },
