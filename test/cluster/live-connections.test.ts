@@ -53,7 +53,7 @@ it.each<[string, () => Promise<AsyncDisposable & { readonly servers: readonly Fa
     const client = await userConnects(servers[n % servers.length] ?? server, 'ann');
     all.push(clients.use(client));
   }
-  const id = await publishesLive(server, ['ann'], { live: { waitSeconds: 1 } });
+  const id = await publishesLive(server, ['ann'], { live: { waitSeconds: 5 } });
   expect(await planned(server, id)).toMatchObject({ live: { silent: 1, connections: ASKED_MAX } });
   const pings = await Promise.all(all.map(pingsOf));
   expect(pings.filter((count) => count === 1)).toHaveLength(ASKED_MAX);
