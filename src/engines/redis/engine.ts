@@ -250,10 +250,10 @@ export class RedisEngine implements Authority {
     const histories = this.partitions.map((partition) => partition.histories);
     return {
       masters: new Set(links.map(({ master }) => master)).size,
-      waiting: this.servers.reduce(
-        (sum, { link, outbox }) => sum + link.commands.waiting + outbox.waiting,
-        0,
-      ),
+      // Several links may use one connection for commands.
+      waiting: [
+        ...new Set(this.servers.flatMap(({ link, outbox }) => [link.commands, outbox])),
+      ].reduce((sum, { waiting }) => sum + waiting, 0),
       awaySeconds: Math.max(0, ...links.map(({ away }) => now - (away?.sinceMs ?? now))) / 1000,
       history: {
         events: histories.reduce((sum, { events }) => sum + events, 0),

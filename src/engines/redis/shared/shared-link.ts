@@ -47,6 +47,8 @@ export class SharedLink {
   private outbox: ProcessOutbox | undefined;
   /** Of the loop that has the connections. */
   private listener: RedisListener | undefined;
+  /** Of its links that only send commands over this one. */
+  private readonly halves: RedisListener[] = [];
   private readonly users = new Map<Loop, User>();
   private readonly followers = new Map<string, Shares>();
   private readonly closed = Promise.withResolvers<void>();
@@ -61,30 +63,15 @@ export class SharedLink {
     this.users.set(owner, newUser());
     const link = await this.opened();
     this.listener = listener;
-    return {
-      get away() {
-        return link.away;
-      },
-      get master() {
-        return link.master;
-      },
-      get serverId() {
-        return link.serverId;
-      },
-      get dataId() {
-        return link.dataId;
-      },
-      commands: link.commands,
-      ...(this.outbox && { outbox: this.outbox }),
-      subscriptions: {
-        follow: (stream) => this.follow(owner, link, stream),
-        unfollow: (stream) => this.unfollow(owner, stream),
-      },
-      close: () => {
-        this.release(owner);
-        return this.closed.promise;
-      },
-    };
+    return this.linkOver(link);
+  }
+
+  /** Opens the link for commands of the loop that has the connections. They close with the whole link. */
+  async openHalf(listener: RedisListener): Promise<RedisLink> {
+    this.users.set(this.options.owner, newUser());
+    const link = await this.opened();
+    this.halves.push(listener);
+    return this.linkOver(link);
   }
 
   /** Handles a message of another loop. */
@@ -130,15 +117,47 @@ export class SharedLink {
     }
   }
 
+  private linkOver(link: RedisLink): RedisLink {
+    const { owner } = this.options;
+    return {
+      get away() {
+        return link.away;
+      },
+      get master() {
+        return link.master;
+      },
+      get serverId() {
+        return link.serverId;
+      },
+      get dataId() {
+        return link.dataId;
+      },
+      commands: link.commands,
+      ...(this.outbox && { outbox: this.outbox }),
+      subscriptions: {
+        follow: (stream) => this.follow(owner, link, stream),
+        unfollow: (stream) => this.unfollow(owner, stream),
+      },
+      close: () => {
+        this.release(owner);
+        return this.closed.promise;
+      },
+    };
+  }
+
+  private get listeners(): readonly RedisListener[] {
+    return this.listener === undefined ? this.halves : [this.listener, ...this.halves];
+  }
+
   private opened(): Promise<RedisLink> {
     this.opening ??= this.options.server
       .open({
         onAway: (away) => {
-          this.listener?.onAway(away);
+          for (const one of this.listeners) one.onAway(away);
           this.sendToOthers(['away', this.state(away)]);
         },
         onBack: () => {
-          this.listener?.onBack();
+          for (const one of this.listeners) one.onBack();
           this.sendBack();
         },
         onGap: (why) => {

@@ -130,13 +130,14 @@ function linked(count: number) {
   };
 }
 
-/** Three loops over one Redis; the first link, which loop 0 owns, of each. */
+/** Three loops over one Redis; the first link of each, which loop 0 owns. The others have no connections. */
 async function threeLoops(server = new Server()) {
-  const process = linked(3);
+  const process = linked(6);
+  const lists = process.loops.map((links) => links.over([server]).servers);
   const all = await Promise.all(
-    process.loops.map(async (links) => {
+    [0, 4, 5].map(async (index) => {
       const loop = new Loop();
-      loop.link = await links.over([server]).servers[0]?.open(loop);
+      loop.link = await lists[index]?.[0]?.open(loop);
       return loop;
     }),
   );
@@ -329,6 +330,63 @@ describe('loops that share a link', () => {
     const [first, second] = loops.map((links) => links.over([server]).servers[0]);
     await expect(second?.open(new Loop())).rejects.toBeInstanceOf(RedisUnsuitable);
     await expect(first?.open(new Loop())).rejects.toBeInstanceOf(RedisUnsuitable);
+  });
+});
+
+describe('a loop with connections to the server', () => {
+  /** Loop 1 of two, and its link that loop 0 owns. */
+  async function secondOfTwo() {
+    const { loops } = linked(2);
+    const server = new Server();
+    const opened: RedisListener[] = [];
+    const open = server.open.bind(server);
+    server.open = (listener) => {
+      opened.push(listener);
+      return open(listener);
+    };
+    const [, list] = loops.map((links) => links.over([server]).servers);
+    const loop = new Loop();
+    loop.link = await list?.[0]?.open(loop);
+    const [own, other] = opened as [RedisListener, RedisListener];
+    return { server, loop, own, other, list };
+  }
+
+  it('sends commands over these, and follows streams over those of the owner of the link', async () => {
+    const { server, loop, own, other } = await secondOfTwo();
+    void loop.link?.commands.run(['GET', 'x']);
+    // At once, and not through another thread.
+    expect(server.commands).toEqual([['GET', 'x']]);
+    await loop.link?.subscriptions.follow('news');
+    own.onMessage('news', 'not followed here');
+    other.onMessage('news', 'followed');
+    await settled();
+    expect(loop.take()).toEqual(['news followed 1']);
+  });
+
+  it('is away while one of both is', async () => {
+    const { server, loop, own, other } = await secondOfTwo();
+    const away = { sinceMs: 1, why: 'cut', isRefused: false, server: 'one' };
+    server.away = away;
+    other.onAway(away);
+    await settled();
+    own.onAway(away);
+    expect(loop.take()).toEqual(['away: cut cut', 'away: cut cut']);
+    server.away = undefined;
+    own.onBack();
+    expect(loop.take()).toEqual(['away: cut cut']);
+    other.onBack();
+    await settled();
+    expect(loop.take()).toEqual(['back at first undefined']);
+  });
+
+  it('closes them when its own link is closed, too', async () => {
+    const { server, loop, list } = await secondOfTwo();
+    const whole = await list?.[1]?.open(new Loop());
+    await loop.link?.close();
+    await settled();
+    server.isClosed = false;
+    await whole?.close();
+    expect(server.isClosed).toBe(true);
   });
 });
 

@@ -1,9 +1,12 @@
 import { Unreadable } from '../../../runtime/unreadable.ts';
 import type { Loop } from '../../shares.ts';
 import type { RedisEngineServer } from '../engine-server.ts';
+import type { RedisListener } from '../link/redis-server.ts';
+import type { RedisLink } from '../redis-link.ts';
 import type { FromOwner, RedisLinkMessage, ToOwner } from './messages.ts';
 import { RemoteLink } from './remote-link.ts';
 import { SharedLink, type SharedLinkOptions } from './shared-link.ts';
+import { halfOf, SplitLink } from './split-link.ts';
 
 /** The limit of loops of a process with connections to one Redis server. */
 const OWNERS_MAX = 4;
@@ -24,9 +27,18 @@ export interface LinksOfLoop {
   readonly busLink: number;
 }
 
+interface LinkPlace {
+  /** The place in the list. */
+  readonly link: number;
+  readonly owner: Loop;
+  /** The place of the link to the same server that this loop owns. */
+  readonly ownLink: number | undefined;
+}
+
 /**
  * The links to Redis that the loops of a process share. Each link belongs to one loop, which has its connections, and the
- * others send it what they want of Redis. So a message of a stream comes once to each process.
+ * others follow streams over it. So a message of a stream comes once to each process. A loop with connections to the server
+ * sends commands over these, and the others send them to the owner of the link.
  */
 export class SharedLinks {
   private readonly loops: OtherLoops;
@@ -52,7 +64,11 @@ export class SharedLinks {
     const links = Array.from({ length: linksPerServer }, (_, time) =>
       servers.map((server, number) => {
         const link = time * servers.length + number;
-        return this.linkTo(server, { link, owner: (time + number) % owners });
+        // The time at which this loop owns the link to the server, if there is one.
+        const ownTime = (index + owners * servers.length - number) % owners;
+        const hasOwn = index < owners && ownTime < linksPerServer;
+        const ownLink = hasOwn ? ownTime * servers.length + number : undefined;
+        return this.linkTo(server, { link, owner: (time + number) % owners, ownLink });
       }),
     ).flat();
     // Its own link to the first server, if it has one.
@@ -71,7 +87,7 @@ export class SharedLinks {
 
   private linkTo(
     server: RedisEngineServer,
-    { link, owner }: { readonly link: number; readonly owner: Loop },
+    { link, owner, ownLink }: LinkPlace,
   ): RedisEngineServer {
     const { index, send } = { index: this.loops.index, send: this.loops.send.bind(this.loops) };
     const { name, place } = server;
@@ -83,6 +99,19 @@ export class SharedLinks {
     }
     const remote = new RemoteLink((message) => post(owner, message));
     this.remote[link] = remote;
-    return { name, place, open: (listener) => remote.open(listener) };
+    return { name, place, open: (listener) => this.open(remote, listener, ownLink) };
+  }
+
+  private async open(
+    remote: RemoteLink,
+    listener: RedisListener,
+    ownLink: number | undefined,
+  ): Promise<RedisLink> {
+    const own = ownLink === undefined ? undefined : this.own[ownLink];
+    if (own === undefined) return await remote.open(listener);
+    let split: SplitLink | undefined;
+    const half = halfOf(listener, () => split);
+    split = new SplitLink(...(await Promise.all([own.openHalf(half), remote.open(half)])));
+    return split;
   }
 }
