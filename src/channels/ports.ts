@@ -129,7 +129,7 @@ export interface Publication extends Broadcast {
   readonly idempotencyKey?: string | undefined;
   /** What a cache channel remembers of it; `undefined` for other channels. */
   readonly remember: { readonly name: string; readonly data: string } | undefined;
-  /** With an ask: called once with the number of loops that it was sent to. Each of them reports. */
+  /** With an ask: called once with the number of reports that follow, of each loop that it was sent to or of several together. */
   readonly sentTo?: ((loops: number) => void) | undefined;
 }
 

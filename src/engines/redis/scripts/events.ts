@@ -64,7 +64,7 @@ return 'OK'
  * Holders of a topic may have been swept while they could not reach Redis, or may not have stated it again after a loss of
  * data. So an event of a topic that nobody holds is published and kept too, numbered by the time.
  *
- * Returns how many loops follow the topic.
+ * Returns how many processes follow the topic.
  */
 export const PUBLISH =
   script(`${HISTORIES}${KEEP_EVENT}${PUBLISHED_ONCE}${FORGET_CACHED}${KEEP_RECENT}
