@@ -26,7 +26,7 @@ import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
 import { PARTITIONS } from '../partition.ts';
 import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
-import { EventOutbox, type Outbox } from './event-outbox.ts';
+import { EventOutbox } from './event-outbox.ts';
 import { Follows } from './follows.ts';
 import { forgetApp } from './forget-app.ts';
 import { statedRules } from './history/rules.ts';
@@ -47,6 +47,7 @@ import { readMissed } from './topics/catch-up.ts';
 import { RedisChannel } from './topics/channel.ts';
 import { Topics } from './topics/topics.ts';
 import type { RedisUser } from './topics/user.ts';
+import type { WaitingEvents } from './waiting-events.ts';
 import { WebhookClaims } from './webhook-claims.ts';
 
 export interface RedisEngineOptions {
@@ -95,7 +96,7 @@ interface Server {
   readonly link: RedisLink;
   readonly place: Place;
   readonly follows: Follows;
-  readonly outbox: Outbox;
+  readonly outbox: WaitingEvents;
   /** When messages were last missed. */
   gapAtMs: number;
   /** Whether it was logged that clients may have missed events since. */

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import { EventOutbox, type EventPartition } from './event-outbox.ts';
+import { EventOutbox } from './event-outbox.ts';
 import type { ScriptArgs } from './link/commands.ts';
 import { RedisAway, type Reply } from './link/reply.ts';
 import type { RedisScript } from './link/script.ts';
 import type { RedisLink } from './redis-link.ts';
+import type { EventPartition } from './waiting-events.ts';
 
 const KIB = 1024;
 

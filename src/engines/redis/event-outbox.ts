@@ -4,6 +4,7 @@ import type { ScriptArgs } from './link/commands.ts';
 import { RedisAway } from './link/reply.ts';
 import type { RedisLink } from './redis-link.ts';
 import { EVENTS, NUMBER_DIGITS } from './scripts/events.ts';
+import type { EventPartition, PlainEvent, WaitingEvents } from './waiting-events.ts';
 
 /** The limits of one call, so that no script runs for long. An event with more bytes goes alone. */
 const CALL_MAX = { events: 256, bytes: 256 * 1024 };
@@ -16,33 +17,6 @@ const WAITING_MAX = { events: 50_000, bytes: 32 * 1024 * 1024 };
 export interface EventOutboxOptions {
   readonly link: Pick<RedisLink, 'away' | 'commands'>;
   readonly meter: Pick<EngineMeter, 'observe'>;
-}
-
-/** The partition of an event. */
-export interface EventPartition {
-  /** The prefix of its keys. */
-  readonly keys: string;
-  streamOf(topic: string): string;
-}
-
-/** An event of which Redis remembers nothing but what others may have missed. */
-export interface PlainEvent {
-  readonly appId: string;
-  readonly topic: string;
-  /** See `eventText`. */
-  readonly message: string;
-}
-
-/** Where events wait to be published. */
-export interface Outbox {
-  /** Events that wait for a call. */
-  readonly waiting: number;
-  /** Publishes an event once. Rejects if it was not published, or if that is not known. */
-  add(partition: EventPartition, event: PlainEvent): Promise<void>;
-  /** Sends what an app has waiting in a partition, because something follows that must come after it. */
-  sendBefore(partition: EventPartition, appId: string): void;
-  /** Sends all that waits. */
-  sendAll(): void;
 }
 
 interface Waiting extends PlainEvent {
@@ -58,7 +32,7 @@ interface Waiting extends PlainEvent {
  *
  * Apps share each call evenly, and the one with most events waiting is refused first. Events of a topic keep their order.
  */
-export class EventOutbox implements Outbox {
+export class EventOutbox implements WaitingEvents {
   private readonly options: EventOutboxOptions;
   /** Apps with events that wait; the next one first. */
   private readonly apps = new Map<string, AppEvents>();

@@ -9,7 +9,6 @@ import type { HistoryMeter } from '../history/histories.ts';
 import { OwnChanges, type StatedDeparture } from './departures/own-changes.ts';
 import { ReportedDepartures } from './departures/reported-departures.ts';
 import { stateDepartures } from './departures/state-departures.ts';
-import type { Outbox } from './event-outbox.ts';
 import { countForgotten } from './history/count-forgotten.ts';
 import { type Reply, textsOf } from './link/reply.ts';
 import type { RedisScript } from './link/script.ts';
@@ -22,6 +21,7 @@ import { LEASE_MS } from './scripts/script.ts';
 import { ENTER } from './scripts/statements.ts';
 import { CLAIM, EXIT, SETTLE, TICK } from './scripts/upkeep.ts';
 import { Waiters } from './waiters.ts';
+import type { WaitingEvents } from './waiting-events.ts';
 
 /**
  * Why everything is stated again: the last statement may have been lost; this node was fenced, so everything it held
@@ -44,7 +44,7 @@ export interface PartitionOptions {
   readonly streams?: string | undefined;
   readonly link: RedisLink;
   /** Shared by the partitions of its server. */
-  readonly outbox: Outbox;
+  readonly outbox: WaitingEvents;
   readonly timers: Timers;
   readonly log: Log;
   /** The name of this server, for operators. */
@@ -85,7 +85,7 @@ export class Partition {
   readonly own: OwnChanges;
   private readonly reported: ReportedDepartures;
   /** Where its events wait. A statement about a topic is sent after those of the app. */
-  readonly outbox: Outbox;
+  readonly outbox: WaitingEvents;
   readonly number: number;
   readonly keys: string;
   isReady = false;

@@ -1,7 +1,7 @@
-import type { Outbox } from './event-outbox.ts';
 import type { Commands } from './link/commands.ts';
 import type { Away } from './link/redis-server.ts';
 import type { Subscriptions } from './link/subscriptions.ts';
+import type { WaitingEvents } from './waiting-events.ts';
 
 /** What the engine needs from a `RedisServer`. */
 export interface RedisLink {
@@ -16,6 +16,6 @@ export interface RedisLink {
   readonly commands: Pick<Commands, 'run' | 'script' | 'waiting'>;
   readonly subscriptions: Pick<Subscriptions, 'follow' | 'unfollow'>;
   /** Where the events of all loops of the process wait, if they share the link. */
-  readonly outbox?: Outbox;
+  readonly outbox?: WaitingEvents;
   close(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../runtime/error-code.ts';
 import type { Away } from '../link/redis-server.ts';
 import {
   RedisAway,
@@ -86,8 +87,7 @@ const ERRORS = {
 } as const;
 
 export function failureOf(error: unknown): Failure {
-  if (!(error instanceof Error)) return ['other', String(error)];
-  const { message } = error;
+  const message = messageOf(error);
   if (error instanceof RedisAway) return [error.mayHaveRun ? 'lost' : 'unsent', message];
   if (error instanceof RedisError) return ['error', message];
   if (error instanceof RedisRefused) return ['refused', message];

@@ -1,7 +1,8 @@
-import type { EventOutbox, EventPartition, Outbox, PlainEvent } from '../event-outbox.ts';
+import type { EventOutbox } from '../event-outbox.ts';
+import type { EventPartition, PlainEvent, WaitingEvents } from '../waiting-events.ts';
 
 /** The outbox of all loops of a process. They name a partition by what its keys and streams begin with. */
-export class ProcessOutbox implements Outbox {
+export class ProcessOutbox implements WaitingEvents {
   private readonly outbox: EventOutbox;
   private readonly partitions = new Map<string, EventPartition>();
 

@@ -1,12 +1,12 @@
 import { EngineUnavailable } from '../../../channels/engine-failure.ts';
-import type { EventPartition, Outbox, PlainEvent } from '../event-outbox.ts';
 import type { CommandArgs } from '../link/encode-command.ts';
 import type { RedisListener } from '../link/redis-server.ts';
 import { RedisAway, type Reply } from '../link/reply.ts';
 import type { RedisLink } from '../redis-link.ts';
+import type { EventPartition, PlainEvent, WaitingEvents } from '../waiting-events.ts';
 import { errorOf, type FromOwner, type LinkState, type ToOwner } from './messages.ts';
+import { PendingAsks } from './pending-asks.ts';
 import { MESSAGE_CHARACTERS } from './shared-link.ts';
-import { Unanswered } from './unanswered.ts';
 
 const COMMANDS_MAX = { count: 50_000, characters: 32 * 1024 * 1024 };
 
@@ -23,13 +23,13 @@ const HANDLED_CHARACTERS = 256 * 1024;
 export class RemoteLink implements RedisLink {
   readonly commands: RedisLink['commands'];
   readonly subscriptions: RedisLink['subscriptions'];
-  readonly outbox: Outbox;
+  readonly outbox: WaitingEvents;
   private readonly send: (message: ToOwner) => void;
   private readonly opening = Promise.withResolvers<void>();
   private listener: RedisListener | undefined;
   private state: LinkState = { away: undefined, master: '', serverId: '', dataId: '' };
-  private readonly asked = new Unanswered(COMMANDS_MAX);
-  private readonly events = new Unanswered(EVENTS_MAX);
+  private readonly asked = new PendingAsks(COMMANDS_MAX);
+  private readonly events = new PendingAsks(EVENTS_MAX);
   /** The apps with events that may wait in the outbox, by partition. */
   private readonly waiting = new Set<string>();
   private numbers = 0;

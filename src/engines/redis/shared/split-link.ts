@@ -1,6 +1,6 @@
-import type { Outbox } from '../event-outbox.ts';
 import type { RedisListener } from '../link/redis-server.ts';
 import type { RedisLink } from '../redis-link.ts';
+import type { WaitingEvents } from '../waiting-events.ts';
 
 /**
  * A link whose commands go over connections of this loop, and whose streams come over those of another loop: commands
@@ -11,7 +11,7 @@ import type { RedisLink } from '../redis-link.ts';
 export class SplitLink implements RedisLink {
   readonly commands: RedisLink['commands'];
   readonly subscriptions: RedisLink['subscriptions'];
-  readonly outbox?: Outbox;
+  readonly outbox?: WaitingEvents;
   private readonly own: RedisLink;
   private readonly other: RedisLink;
 

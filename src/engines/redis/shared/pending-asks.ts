@@ -1,6 +1,6 @@
 import { RedisAway, type Reply } from '../link/reply.ts';
 
-export interface UnansweredMax {
+export interface PendingAsksMax {
   readonly count: number;
   readonly characters: number;
 }
@@ -12,12 +12,12 @@ interface One {
 }
 
 /** What another loop was asked for, and has not answered. */
-export class Unanswered {
-  private readonly max: UnansweredMax;
+export class PendingAsks {
+  private readonly max: PendingAsksMax;
   private readonly all = new Map<number, One>();
   private characters = 0;
 
-  constructor(max: UnansweredMax) {
+  constructor(max: PendingAsksMax) {
     this.max = max;
   }
 
