@@ -37,6 +37,8 @@ export class LoopBus {
   private place: Place = { database: 0 };
   /** What the names of its streams begin with. */
   private streams = '';
+  private ownStream = '';
+  private streamOfAll = '';
   private listener: LoopBusListener | undefined;
   /** Handles reports, which have no order among the messages. */
   onReport: (text: string) => void = () => undefined;
@@ -51,7 +53,8 @@ export class LoopBus {
 
   /** Whether a stream is for this loop. */
   carries(stream: string): boolean {
-    return stream === this.streamOf(this.self) || stream === this.streamOf(ALL);
+    // Every message of a topic passes here.
+    return stream === this.ownStream || stream === this.streamOfAll;
   }
 
   listen(listener: LoopBusListener): void {
@@ -63,8 +66,10 @@ export class LoopBus {
     this.link = link;
     this.place = place;
     this.streams = `${streamPrefix(this.keyPrefix, place)}loop:`;
-    await link.subscriptions.follow(this.streamOf(this.self));
-    if (this.onNotice !== undefined) await link.subscriptions.follow(this.streamOf(ALL));
+    this.ownStream = this.streamOf(this.self);
+    this.streamOfAll = this.streamOf(ALL);
+    await link.subscriptions.follow(this.ownStream);
+    if (this.onNotice !== undefined) await link.subscriptions.follow(this.streamOfAll);
   }
 
   /** Claims a name unless another loop has it. Returns the loop that has it. Rejects if Redis is away. */

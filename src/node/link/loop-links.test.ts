@@ -109,6 +109,24 @@ describe('the links between realtime loops', () => {
     });
   });
 
+  it('post texts in a row as one text, between other messages', async () => {
+    using loops = openLoops(2);
+    const [first] = loops.links;
+    loops.receiveAll();
+    for (const message of ['a', 'b']) first?.send(1, message);
+    await until(loops.received, 1);
+    for (const message of ['c', engine('between'), 'd', 'e']) first?.send(1, message);
+    expect(first?.backlog(1)).toBe(3);
+    await until(loops.received, 4);
+    expect(first?.backlog(1)).toBe(0);
+    expect(loops.received[1]?.map(({ message }) => message)).toEqual([
+      'ab',
+      'c',
+      engine('between'),
+      'de',
+    ]);
+  });
+
   it('keep messages until the other loop begins to receive', async () => {
     using loops = openLoops(2);
     loops.links[0]?.send(1, engine('early'));

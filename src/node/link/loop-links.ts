@@ -22,6 +22,8 @@ export interface LoopLinksOptions {
  * end of the callback that sent them: at the end of the turn, this loop writes to its own connections, which takes
  * milliseconds for a large channel, and meanwhile the other loop can write to its own. With a single loop there is
  * nothing to send.
+ *
+ * Texts in a row become one text, and if that is all, it is posted without an array: the runtime does not copy it.
  */
 export class LoopLinks implements Disposable {
   readonly index: number;
@@ -55,7 +57,13 @@ export class LoopLinks implements Disposable {
   send(loop: number, message: LoopMessage): void {
     if (this.ports[loop] === undefined)
       throw new Error(`Loop ${this.index} has no link to ${loop}`);
-    this.batches[loop]?.push(message);
+    const batch = this.batches[loop] ?? [];
+    const last = batch.at(-1);
+    if (typeof message === 'string' && typeof last === 'string') {
+      batch[batch.length - 1] = last + message;
+      return;
+    }
+    batch.push(message);
     this.sent[loop] = (this.sent[loop] ?? 0) + 1;
     if (this.isFlushPending) return;
     this.isFlushPending = true;
@@ -84,9 +92,10 @@ export class LoopLinks implements Disposable {
   receive(receive: Receive): void {
     for (const [from, port] of this.ports.entries()) {
       if (port === undefined) continue;
-      port.onmessage = ({ data }: { readonly data: readonly LoopMessage[] }) => {
-        receive(from, data);
-        Atomics.add(this.handled, this.placeOf(from, this.index), data.length);
+      port.onmessage = ({ data }: { readonly data: readonly LoopMessage[] | string }) => {
+        const messages = typeof data === 'string' ? [data] : data;
+        receive(from, messages);
+        Atomics.add(this.handled, this.placeOf(from, this.index), messages.length);
       };
     }
   }
@@ -106,7 +115,10 @@ export class LoopLinks implements Disposable {
     this.postedAtMs = performance.now();
     for (const [loop, batch] of this.batches.entries()) {
       if (batch.length === 0) continue;
-      this.ports[loop]?.postMessage(batch);
+      const [first] = batch;
+      this.ports[loop]?.postMessage(
+        batch.length === 1 && typeof first === 'string' ? first : batch,
+      );
       this.batches[loop] = [];
     }
   }

@@ -49,7 +49,13 @@ export type LoopPorts = readonly (MessagePort | undefined)[];
 /** From one realtime loop to another. */
 export type LoopMessage =
   /** A message between the engines of two loops. Only these messages are arrays. */
-  EngineMessage | RedisLinkMessage | UsageMessage | SessionLinkMessage | LiveAskMessage;
+  | EngineMessage
+  | RedisLinkMessage
+  /** Messages of streams of Redis; see `stream-texts.ts`. */
+  | string
+  | UsageMessage
+  | SessionLinkMessage
+  | LiveAskMessage;
 
 /** About an ask of this loop or the other one. */
 export interface LiveAskMessage {
@@ -63,6 +69,12 @@ export interface LiveAskMessage {
 export interface UsageMessage {
   readonly type: 'usage';
   readonly taken: readonly TakenUsage[];
+}
+
+/** What a message is about, for logs. */
+export function kindOf(message: LoopMessage): string {
+  if (typeof message === 'string') return 'stream';
+  return isOfEngine(message) ? message[0] : message.type;
 }
 
 export function isOfEngine(message: LoopMessage): message is EngineMessage {

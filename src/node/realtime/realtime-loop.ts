@@ -15,6 +15,7 @@ import {
   type BackgroundToLoop,
   type InitialState,
   isOfEngine,
+  kindOf,
   type ListenerAddress,
   type LoopMessage,
   type LoopToBackground,
@@ -245,8 +246,7 @@ export class RealtimeLoop {
       try {
         this.take(from, message);
       } catch (error) {
-        const kind = isOfEngine(message) ? message[0] : message.type;
-        this.unreadable.drop('thread', `${loopName(from)} ${kind}`, error);
+        this.unreadable.drop('thread', `${loopName(from)} ${kindOf(message)}`, error);
       }
     }
     this.core.engine.threads?.received(from);
@@ -255,6 +255,7 @@ export class RealtimeLoop {
   private take(from: number, message: LoopMessage): void {
     const { engine, live } = this.core;
     if (isOfEngine(message)) engine.threads?.receive(from, message);
+    else if (typeof message === 'string') engine.sharedLinks?.receive(from, message);
     else if (message.type === 'session') this.transports.fallback.links.receive(from, message);
     else if (message.type === 'live-ask') live.receive(message);
     else if (message.type === 'redis') engine.sharedLinks?.receive(from, message);

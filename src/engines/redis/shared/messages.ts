@@ -11,7 +11,7 @@ import {
 
 /*
  * Messages between the loops of one process about links to Redis. They are arrays rather than objects, because arrays
- * are cheaper to copy.
+ * are cheaper to copy. What comes on streams is text: see `stream-texts.ts`.
  */
 
 /** A message about one of the links, by its place in the list. */
@@ -61,9 +61,7 @@ export type FromOwner =
   | readonly ['failed', number: number, failure: Failure]
   | readonly ['away', state: LinkState]
   | readonly ['gap', why: string]
-  | readonly ['back', state: LinkState]
-  /** `loops`: how many loops of the process get it. */
-  | readonly ['message', stream: string, payload: string, loops: number];
+  | readonly ['back', state: LinkState];
 
 /** See `RedisLink`. */
 export interface LinkState {

@@ -7,6 +7,7 @@ import type { EventPartition, PlainEvent, WaitingEvents } from '../waiting-event
 import { errorOf, type FromOwner, type LinkState, type ToOwner } from './messages.ts';
 import { PendingAsks } from './pending-asks.ts';
 import { MESSAGE_CHARACTERS } from './shared-link.ts';
+import type { StreamMessage } from './stream-texts.ts';
 
 const COMMANDS_MAX = { count: 50_000, characters: 32 * 1024 * 1024 };
 
@@ -108,14 +109,15 @@ export class RemoteLink implements RedisLink {
       case 'back':
         this.state = message[1];
         return this.listener?.onBack();
-      case 'message': {
-        const [, stream, payload, loops] = message;
-        this.listener?.onMessage(stream, payload, loops);
-        return this.noteHandled(payload.length + MESSAGE_CHARACTERS);
-      }
       default:
         message satisfies never;
     }
+  }
+
+  /** Handles a message of a stream. */
+  hear({ stream, payload, loops }: StreamMessage): void {
+    this.listener?.onMessage(stream, payload, loops);
+    this.noteHandled(payload.length + MESSAGE_CHARACTERS);
   }
 
   /** The other loop closes the connections when no loop needs them. */

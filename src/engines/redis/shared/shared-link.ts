@@ -9,6 +9,7 @@ import type { RedisLink } from '../redis-link.ts';
 import { ALL_SCRIPTS } from '../scripts/all-scripts.ts';
 import { type FromOwner, failureOf, type LinkState, type ToOwner } from './messages.ts';
 import { ProcessOutbox } from './process-outbox.ts';
+import type { StreamMessage } from './stream-texts.ts';
 
 /** The limit of characters of messages that a loop has not handled. A message counts as this many more. */
 const UNHANDLED_MAX = 32 * 1024 * 1024;
@@ -24,6 +25,7 @@ export interface SharedLinkOptions {
   /** The loop that has the connections. */
   readonly owner: Loop;
   readonly send: (to: Loop, message: FromOwner) => void;
+  readonly sendStreamMessage: (to: Loop, message: Omit<StreamMessage, 'link'>) => void;
   readonly meter: EventOutboxOptions['meter'];
 }
 
@@ -225,17 +227,17 @@ export class SharedLink {
     const count = loops.total;
     loops.forEachLoop((loop) => {
       if (loop === this.options.owner) this.listener?.onMessage(stream, payload, count);
-      else this.sendMessage(loop, ['message', stream, payload, count]);
+      else this.sendMessage(loop, { stream, payload, loops: count });
     });
   }
 
-  private sendMessage(loop: Loop, message: Extract<FromOwner, readonly ['message', ...unknown[]]>) {
+  private sendMessage(loop: Loop, message: Omit<StreamMessage, 'link'>): void {
     const user = this.users.get(loop);
     if (user === undefined || user.isBehind) return;
-    const { send } = this.options;
+    const { send, sendStreamMessage } = this.options;
     if (user.unhandled < UNHANDLED_MAX) {
-      user.unhandled += message[2].length + MESSAGE_CHARACTERS;
-      send(loop, message);
+      user.unhandled += message.payload.length + MESSAGE_CHARACTERS;
+      sendStreamMessage(loop, message);
       return;
     }
     // As Redis does it with a connection that reads too slowly.

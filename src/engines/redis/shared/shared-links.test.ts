@@ -106,7 +106,8 @@ function linked(count: number) {
           count,
           send(to, message) {
             const copy = structuredClone(message);
-            if (copy.what[0] === 'open') asked[index] = (asked[index] ?? 0) + 1;
+            if (typeof copy !== 'string' && copy.what[0] === 'open')
+              asked[index] = (asked[index] ?? 0) + 1;
             sent.push(() => loops[to]?.receive(index, copy));
             queueMicrotask(() => {
               if (!isHeld) sent.shift()?.();

@@ -7,6 +7,7 @@ import type { FromOwner, RedisLinkMessage, ToOwner } from './messages.ts';
 import { RemoteLink } from './remote-link.ts';
 import { SharedLink, type SharedLinkOptions } from './shared-link.ts';
 import { halfOf, SplitLink } from './split-link.ts';
+import { readStreamTexts, streamText } from './stream-texts.ts';
 
 /** The limit of loops of a process with connections to one Redis server. */
 const OWNERS_MAX = 4;
@@ -17,7 +18,8 @@ export interface OtherLoops {
   readonly index: Loop;
   /** The number of all loops. */
   readonly count: number;
-  send(to: Loop, message: RedisLinkMessage): void;
+  /** Texts in a row may be handed over as one. */
+  send(to: Loop, message: RedisLinkMessage | string): void;
 }
 
 /** See `RedisEngineOptions`. */
@@ -77,7 +79,12 @@ export class SharedLinks {
   }
 
   /** Handles a message of another loop. */
-  receive(from: Loop, { link, what }: RedisLinkMessage): void {
+  receive(from: Loop, message: RedisLinkMessage | string): void {
+    if (typeof message === 'string') {
+      readStreamTexts(message, (one) => this.remote[one.link]?.hear(one));
+      return;
+    }
+    const { link, what } = message;
     const own = this.own[link];
     const remote = this.remote[link];
     if (own !== undefined) own.receive(from, what as ToOwner);
@@ -93,7 +100,10 @@ export class SharedLinks {
     const { name, place } = server;
     const post = (to: Loop, what: ToOwner | FromOwner) => send(to, { type: 'redis', link, what });
     if (owner === index) {
-      const shared = new SharedLink({ server, owner, send: post, meter: this.meter });
+      const sendStreamMessage: SharedLinkOptions['sendStreamMessage'] = (to, message) =>
+        send(to, streamText({ link, ...message }));
+      const options = { server, owner, send: post, sendStreamMessage, meter: this.meter };
+      const shared = new SharedLink(options);
       this.own[link] = shared;
       return { name, place, open: (listener) => shared.open(listener) };
     }

@@ -30,7 +30,8 @@ function loopsWith(count: number, app = appWith(), { onTimer = true } = {}) {
     const heard = Promise.withResolvers<void>();
     links.receive((_, messages) => {
       for (const message of messages) {
-        if (isOfEngine(message) || message.type !== 'usage') continue;
+        if (typeof message !== 'object' || isOfEngine(message)) continue;
+        if (message.type !== 'usage') continue;
         quotas.receive(message, apps, usage);
         heard.resolve();
       }
