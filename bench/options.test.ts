@@ -17,6 +17,11 @@ it('lists every scenario once in its help', () => {
 
 it('compares with a commit, and with nothing else at the same time', () => {
   expect(readOptions(['--beside', 'HEAD~1', 'hot'], scenarios).beside).toBe('HEAD~1');
+  const threads = ['--threads', '4'];
+  expect(readOptions(['--beside', 'HEAD', 'cluster', ...threads], scenarios).threads).toBe(4);
+  expect(() => readOptions(['--beside', 'HEAD', 'hot', ...threads], scenarios)).toThrow(
+    '--threads',
+  );
   for (const more of [['--floor-twice'], ['--url', 'http://127.0.0.1:1']]) {
     expect(() => readOptions(['--beside', 'HEAD', ...more], scenarios)).toThrow(
       '--beside compares',

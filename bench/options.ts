@@ -23,6 +23,7 @@ Options of scenarios:
   --floor-twice    measure the floor against itself: how much a ratio varies on this machine
   --beside COMMIT  compare with the Fanfare of another commit: processor time for each connection, event or request,
                    one realtime thread each, in turns; the floor is not measured
+    --threads N    of "cluster": realtime threads of each server (1)
   --url URL        measure a running server (http://127.0.0.1:6001) of any make that speaks the Channels
     --app-id ID      protocol, instead of Fanfare; it is not pinned to a core
     --key KEY
@@ -59,6 +60,8 @@ export interface Options {
   readonly floorTwice: boolean;
   /** The commit whose processor time is compared, in place of all else. */
   readonly beside: string | undefined;
+  /** Realtime threads of each server that is compared over Redis. */
+  readonly threads: number;
   /** The server to measure instead of Fanfare. */
   readonly app: AppAddress | undefined;
 }
@@ -95,6 +98,7 @@ export function readOptions(args: string[], choices: readonly Pick<Choice, 'name
       verbose: { type: 'boolean', default: false },
       'floor-twice': { type: 'boolean', default: false },
       beside: { type: 'string' },
+      threads: { type: 'string' },
       url: { type: 'string' },
       'app-id': { type: 'string', default: benchApp.id },
       key: { type: 'string', default: benchApp.key },
@@ -109,7 +113,11 @@ export function readOptions(args: string[], choices: readonly Pick<Choice, 'name
     throw new UsageError('--beside compares two versions, and neither --floor-twice nor --url');
   }
   const runs = countOf(values.runs ?? (quick ? '1' : '3'), { option: '--runs', min: 1 });
-  const given = { names, help, quick, runs, json, verbose, floorTwice, beside };
+  if (values.threads !== undefined && !(beside !== undefined && names.includes('cluster'))) {
+    throw new UsageError('--threads is for "cluster" with --beside');
+  }
+  const threads = countOf(values.threads ?? '1', { option: '--threads', min: 1 });
+  const given = { names, help, quick, runs, json, verbose, floorTwice, beside, threads };
   if (url === undefined) return { ...given, app: undefined };
   const { protocol, hostname, port } = URL.parse(url) ?? {};
   if (protocol !== 'http:' || !hostname) throw new UsageError('--url takes http://HOST:PORT');

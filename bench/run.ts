@@ -67,7 +67,7 @@ async function benchScenarios(args: string[]): Promise<number> {
   };
 
   if (options.beside !== undefined) {
-    const figures = await besideCommit(bench, options.beside, options.names);
+    const figures = await besideCommit(bench, options.beside, options);
     await writeResults(options.json, { conditions, runs: options.runs, ...figures });
     return 0;
   }
@@ -95,7 +95,7 @@ async function benchScenarios(args: string[]): Promise<number> {
 async function besideCommit(
   bench: Bench,
   commit: string,
-  names: readonly string[],
+  { names, threads }: Pick<Options, 'names' | 'threads'>,
 ): Promise<{ beside: string; works: readonly VersionComparison[]; cluster?: ClusterComparison }> {
   const ofOne = names.filter((name) => name !== 'cluster');
   const hasCluster = ofOne.length < names.length;
@@ -108,7 +108,7 @@ async function besideCommit(
     compared.push(comparison);
   }
   if (!hasCluster) return { beside: commit, works: compared };
-  const cluster = await compareClusters(bench, other);
+  const cluster = await compareClusters(bench, other, threads);
   console.log(`\n${printBeside(cluster)}`);
   return { beside: commit, works: compared, cluster };
 }

@@ -14,7 +14,13 @@ const ROUNDS = 5;
 const ROUNDS_QUICK = 3;
 const SECONDS = 2;
 const DATA_BYTES = 200;
-const CHANNELS = Array.from({ length: 100 }, (_, number) => `bench-${number}`);
+const channelsOf = (prefix: string) => Array.from({ length: 100 }, (_, n) => `${prefix}-${n}`);
+/** All of them are heard by one client. */
+const CHANNELS = channelsOf('bench');
+/** These are heard by clients on all threads. */
+const SPREAD_CHANNELS = channelsOf('spread');
+/** For each thread. The kernel distributes them, so some threads get more. */
+const SPREAD_CLIENTS = 6;
 const SINGLE_RATE = 500;
 const NODES = 4;
 const AT_ONCE = 256;
@@ -35,6 +41,7 @@ const versions: readonly Version[] = ['this', 'other'];
 
 export const FLOWS = {
   hundred: 'triggers to 100 channels, 4 at a time',
+  spread: 'the same to channels with subscribers on all threads',
   ten: 'triggers to 10 channels, one after the other',
   single: `one channel, ${SINGLE_RATE} events/s`,
   engines: `${NODES} engines with ${AT_ONCE} events in flight each`,
@@ -43,6 +50,8 @@ type Flow = keyof typeof FLOWS;
 
 export interface ClusterComparison {
   readonly otherName: string;
+  /** Of each server. The engines without sockets have one. */
+  readonly threads: number;
   readonly flows: Readonly<Record<Flow, ByKey<Version, EventUs>>>;
 }
 
@@ -50,12 +59,13 @@ export interface ClusterComparison {
 export async function compareClusters(
   bench: Pick<Bench, 'pinning' | 'isQuick' | 'log'>,
   other: CheckedOut,
+  threads: number,
 ): Promise<ClusterComparison> {
   await using parts = new AsyncDisposableStack();
   const rounds = bench.isQuick ? ROUNDS_QUICK : ROUNDS;
   const sites: Record<Version, Site> = {
-    this: parts.use(await startSite(bench.pinning)),
-    other: parts.use(await startSite(bench.pinning, other.folder)),
+    this: parts.use(await startSite(bench.pinning, { threads })),
+    other: parts.use(await startSite(bench.pinning, { threads, clone: other.folder })),
   };
   const measure = async (flow: Flow) => {
     // A server that has just started is still compiling.
@@ -64,29 +74,38 @@ export async function compareClusters(
     bench.log(`${FLOWS[flow]}: measured`);
     return found;
   };
+  // First, because the clients of this one answer no ping meanwhile.
+  const single = await measure('single');
   const flows = {
+    single,
     hundred: await measure('hundred'),
+    spread: await measure('spread'),
     ten: await measure('ten'),
-    single: await measure('single'),
     engines: await measure('engines'),
   };
-  return { otherName: other.name, flows };
+  return { otherName: other.name, threads, flows };
 }
 
 interface Site extends AsyncDisposable {
   run(flow: Flow): Promise<EventUs>;
 }
 
-async function startSite(pinning: Bench['pinning'], clone?: string): Promise<Site> {
+async function startSite(
+  pinning: Bench['pinning'],
+  { threads, clone }: { readonly threads: number; readonly clone?: string },
+): Promise<Site> {
   await using parts = new AsyncDisposableStack();
   const redis = parts.use(await startRedis());
   const watch = parts.use(new RedisWatch(redis.url));
   const store = parts.use(await throwAwayPostgres());
   const shared = { redisUrl: redis.url, storeUrl: store.url };
   const start = async () =>
-    parts.use(await startFanfare(pinning.server, { threads: 1, shared, clone }));
+    parts.use(await startFanfare(pinning.server, { threads, shared, clone }));
   const servers = { publishing: await start(), hearing: await start() };
   parts.use(await listenTo(servers.hearing.app, CHANNELS));
+  for (let n = 0; n < SPREAD_CLIENTS * threads; n++) {
+    parts.use(await listenTo(servers.hearing.app, SPREAD_CHANNELS));
+  }
   const load = parts.use(startLoad(pinning.load));
   await load.call('connect', {
     app: servers.hearing.app,
@@ -122,12 +141,12 @@ async function runServers(
     const found = await load.call('step', { ...step, dataBytes: DATA_BYTES, limitMs: LATE_MS });
     return { ...(await used(found.expected)), p50Ms: found.p50Ms };
   }
-  const eventsEach = flow === 'hundred' ? 100 : 10;
+  const eventsEach = flow === 'ten' ? 10 : 100;
   const { accepted, refused, firstRefusal } = await load.call('intake', {
     app: publishing.app,
-    connections: flow === 'hundred' ? 4 : 1,
+    connections: flow === 'ten' ? 1 : 4,
     eventsEach,
-    channels: CHANNELS,
+    channels: flow === 'spread' ? SPREAD_CHANNELS : CHANNELS,
     dataBytes: DATA_BYTES,
     warmupSeconds: 0,
     seconds: SECONDS,

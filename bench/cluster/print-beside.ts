@@ -10,8 +10,10 @@ const NAMES = {
 };
 
 /** The table of a comparison: processor time of one event, and of latency the median. */
-export function printBeside({ flows, otherName }: ClusterComparison): string {
-  const lines = ['cluster: one event over Redis, in turns'];
+export function printBeside({ flows, otherName, threads }: ClusterComparison): string {
+  const lines = [
+    `cluster: one event over Redis, in turns; realtime threads of a server: ${threads}`,
+  ];
   for (const [flow, name] of Object.entries(FLOWS) as [keyof typeof FLOWS, string][]) {
     const rows = FIGURES.flatMap((figure) => {
       const of = (version: Version) =>

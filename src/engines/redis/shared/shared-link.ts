@@ -51,6 +51,8 @@ export class SharedLink {
   private listener: RedisListener | undefined;
   /** Of its links that only send commands over this one. */
   private readonly halves: RedisListener[] = [];
+  /** How many links of this loop use the connections. */
+  private uses = 0;
   private readonly users = new Map<Loop, User>();
   private readonly followers = new Map<string, Shares>();
   private readonly closed = Promise.withResolvers<void>();
@@ -61,17 +63,14 @@ export class SharedLink {
 
   /** Opens the link for the loop that has the connections. */
   async open(listener: RedisListener): Promise<RedisLink> {
-    const { owner } = this.options;
-    this.users.set(owner, newUser());
-    const link = await this.opened();
+    const link = await this.use();
     this.listener = listener;
     return this.linkOver(link);
   }
 
-  /** Opens the link for commands of the loop that has the connections. They close with the whole link. */
+  /** Opens the link for commands of the loop that has the connections. */
   async openHalf(listener: RedisListener): Promise<RedisLink> {
-    this.users.set(this.options.owner, newUser());
-    const link = await this.opened();
+    const link = await this.use();
     this.halves.push(listener);
     return this.linkOver(link);
   }
@@ -119,6 +118,12 @@ export class SharedLink {
     }
   }
 
+  private use(): Promise<RedisLink> {
+    this.uses++;
+    this.users.set(this.options.owner, newUser());
+    return this.opened();
+  }
+
   private linkOver(link: RedisLink): RedisLink {
     const { owner } = this.options;
     return {
@@ -141,7 +146,8 @@ export class SharedLink {
         unfollow: (stream) => this.unfollow(owner, stream),
       },
       close: () => {
-        this.release(owner);
+        this.uses--;
+        if (this.uses === 0) this.release(owner);
         return this.closed.promise;
       },
     };

@@ -12,7 +12,7 @@ class Server implements RedisEngineServer {
   readonly name: string;
   readonly place: RedisEngineServer['place'];
   opened = 0;
-  isClosed = false;
+  closed = 0;
   followed: string[] = [];
   commands: (readonly (string | number)[])[] = [];
   listener: RedisListener | undefined;
@@ -59,7 +59,7 @@ class Server implements RedisEngineServer {
         unfollow: (stream) => void this.followed.push(`-${stream}`),
       },
       close: async () => {
-        this.isClosed = true;
+        this.closed++;
       },
     };
   }
@@ -163,10 +163,10 @@ describe('loops that share a link', () => {
     const closed = owner.link?.close();
     await one.link?.close();
     await settled();
-    expect(server.isClosed).toBe(false);
+    expect(server.closed).toBe(0);
     await two.link?.close();
     await closed;
-    expect(server.isClosed).toBe(true);
+    expect(server.closed).toBe(1);
   });
 
   it('follow a stream once, and all get its messages with their number', async () => {
@@ -349,7 +349,7 @@ describe('a loop with connections to the server', () => {
     const loop = new Loop();
     loop.link = await list?.[0]?.open(loop);
     const [own, other] = opened as [RedisListener, RedisListener];
-    return { server, loop, own, other, list };
+    return { server, loop, own, other };
   }
 
   it('sends commands over these, and follows streams over those of the owner of the link', async () => {
@@ -380,40 +380,44 @@ describe('a loop with connections to the server', () => {
     expect(loop.take()).toEqual(['back at first undefined']);
   });
 
-  it('closes them when its own link is closed, too', async () => {
-    const { server, loop, list } = await secondOfTwo();
-    const whole = await list?.[1]?.open(new Loop());
-    await loop.link?.close();
+  it('closes them with the last of its links that needs them', async () => {
+    const { loops } = linked(5);
+    const server = new Server();
+    const [, , list] = loops.map((links) => links.over([server]).servers);
+    const all = await Promise.all(list?.map((one) => one.open(new Loop())) ?? []);
+    expect([all.length, server.opened]).toEqual([2, 3]);
+    const closed = all[0]?.close();
     await settled();
-    server.isClosed = false;
-    await whole?.close();
-    expect(server.isClosed).toBe(true);
+    expect(server.closed).toBe(1);
+    await all[1]?.close();
+    await closed;
+    expect(server.closed).toBe(3);
   });
 });
 
 describe('the connections of a process', () => {
   const lists = [
-    { what: 'one server', servers: [new Server()], loops: 6, links: 4, own: [1, 1, 1, 1, 0, 0] },
-    { what: 'one server', servers: [new Server()], loops: 2, links: 2, own: [1, 1] },
+    { what: 'one server', servers: [new Server()], loops: 6, own: [1, 1, 0, 0, 0, 0], opened: 4 },
+    { what: 'one server', servers: [new Server()], loops: 3, own: [1, 0, 0], opened: 3 },
     {
       what: 'two servers',
       servers: [new Server('one'), new Server('two')],
       loops: 5,
-      links: 8,
-      own: [2, 2, 2, 2, 0],
+      own: [1, 2, 1, 0, 0],
+      opened: 8,
     },
     {
       what: 'the slots of a cluster',
       servers: Array.from({ length: 16 }, (_, n) => new Server(`slot ${n}`, `${n}`)),
       loops: 5,
-      links: 16,
       own: [4, 4, 4, 4, 0],
+      opened: 16,
     },
   ];
   it.each(lists)(
-    'to $what with $loops loops are $links',
-    async ({ servers, loops, links, own }) => {
-      for (const server of servers) server.opened = 0;
+    'to $what with $loops loops are $opened',
+    async ({ servers, loops, own, opened }) => {
+      const links = own.reduce((sum, count) => sum + count, 0);
       const process = linked(loops);
       const lists = process.loops.map((one) => one.over(servers).servers);
       for (const list of lists) {
@@ -422,8 +426,8 @@ describe('the connections of a process', () => {
         expect(list.map(({ name }) => name)).toEqual(names.map(String));
         await Promise.all(list.map((one) => one.open(new Loop())));
       }
-      expect(servers.reduce((sum, server) => sum + server.opened, 0)).toBe(links);
-      // Who has the connections need not ask for them.
+      expect(servers.reduce((sum, server) => sum + server.opened, 0)).toBe(opened);
+      // Who owns a link need not ask for it.
       expect(process.asked.map((asked) => links - asked)).toEqual(own);
     },
   );

@@ -12,6 +12,12 @@ import { readStreamTexts, streamText } from './stream-texts.ts';
 /** The limit of loops of a process with connections to one Redis server. */
 const OWNERS_MAX = 4;
 
+/**
+ * How many loops one of them gets the messages of streams for. Each loop that has to wake up for the messages of one
+ * moment costs more than reading them, so few loops get many; but the one that gets them must not fall behind.
+ */
+const LOOPS_PER_LINK = 4;
+
 /** The other loops of the process. */
 export interface OtherLoops {
   /** The number of this loop. */
@@ -33,14 +39,14 @@ interface LinkPlace {
   /** The place in the list. */
   readonly link: number;
   readonly owner: Loop;
-  /** The place of the link to the same server that this loop owns. */
-  readonly ownLink: number | undefined;
+  /** The connections of this loop to the same server, if it has some. */
+  readonly own: SharedLink | undefined;
 }
 
 /**
  * The links to Redis that the loops of a process share. Each link belongs to one loop, which has its connections, and the
- * others follow streams over it. So a message of a stream comes once to each process. A loop with connections to the server
- * sends commands over these, and the others send them to the owner of the link.
+ * others follow streams over it. So a message of a stream comes once to each process. Up to four loops have connections to
+ * a server and send commands over these, and the others send them to the owner of the link.
  */
 export class SharedLinks {
   private readonly loops: OtherLoops;
@@ -55,22 +61,28 @@ export class SharedLinks {
   }
 
   /**
-   * Returns the links, in the same order on all loops. A server is reached over one link of each of up to four loops, and
-   * gets its partitions in equal parts over them. A slot of a cluster, which is one of many, has one link.
+   * Returns the links, in the same order on all loops. A server is reached over one link for each four loops, and gets its
+   * partitions in equal parts over them. A slot of a cluster, which is one of many, has one link, and all loops send
+   * commands over it.
    */
   over(servers: readonly RedisEngineServer[]): LinksOfLoop {
     const { index, count } = this.loops;
     const owners = Math.min(OWNERS_MAX, count);
     const isOfCluster = servers[0]?.place.tag !== undefined;
-    const linksPerServer = isOfCluster ? 1 : owners;
+    const linksPerServer = isOfCluster
+      ? 1
+      : Math.min(OWNERS_MAX, Math.ceil(count / LOOPS_PER_LINK));
+    const own = servers.map((server, number) => {
+      // The time at which this loop owns the link to the server, if there is one.
+      const time = (index + owners * servers.length - number) % owners;
+      const isOwner = index < owners && time < linksPerServer;
+      const link = isOwner ? time * servers.length + number : undefined;
+      return isOwner || (index < owners && !isOfCluster) ? this.connect(server, link) : undefined;
+    });
     const links = Array.from({ length: linksPerServer }, (_, time) =>
       servers.map((server, number) => {
         const link = time * servers.length + number;
-        // The time at which this loop owns the link to the server, if there is one.
-        const ownTime = (index + owners * servers.length - number) % owners;
-        const hasOwn = index < owners && ownTime < linksPerServer;
-        const ownLink = hasOwn ? ownTime * servers.length + number : undefined;
-        return this.linkTo(server, { link, owner: (time + number) % owners, ownLink });
+        return this.linkTo(server, { link, owner: (time + number) % owners, own: own[number] });
       }),
     ).flat();
     // Its own link to the first server, if it has one.
@@ -92,36 +104,41 @@ export class SharedLinks {
     else throw new Unreadable(`There is no link ${link}`);
   }
 
-  private linkTo(
-    server: RedisEngineServer,
-    { link, owner, ownLink }: LinkPlace,
-  ): RedisEngineServer {
-    const { index, send } = { index: this.loops.index, send: this.loops.send.bind(this.loops) };
-    const { name, place } = server;
-    const post = (to: Loop, what: ToOwner | FromOwner) => send(to, { type: 'redis', link, what });
-    if (owner === index) {
-      const sendStreamMessage: SharedLinkOptions['sendStreamMessage'] = (to, message) =>
-        send(to, streamText({ link, ...message }));
-      const options = { server, owner, send: post, sendStreamMessage, meter: this.meter };
-      const shared = new SharedLink(options);
-      this.own[link] = shared;
-      return { name, place, open: (listener) => shared.open(listener) };
-    }
-    const remote = new RemoteLink((message) => post(owner, message));
-    this.remote[link] = remote;
-    return { name, place, open: (listener) => this.open(remote, listener, ownLink) };
+  /** The connections of this loop to a server. `link`: the link that they are for; `undefined`: only for its commands. */
+  private connect(server: RedisEngineServer, link: number | undefined): SharedLink {
+    const { loops, meter } = this;
+    const shared = new SharedLink({
+      server,
+      owner: loops.index,
+      send: (to, what) => link !== undefined && loops.send(to, { type: 'redis', link, what }),
+      sendStreamMessage: (to, message) =>
+        link !== undefined && loops.send(to, streamText({ link, ...message })),
+      meter,
+    });
+    if (link !== undefined) this.own[link] = shared;
+    return shared;
   }
 
-  private async open(
-    remote: RemoteLink,
-    listener: RedisListener,
-    ownLink: number | undefined,
-  ): Promise<RedisLink> {
-    const own = ownLink === undefined ? undefined : this.own[ownLink];
-    if (own === undefined) return await remote.open(listener);
-    let split: SplitLink | undefined;
-    const half = halfOf(listener, () => split);
-    split = new SplitLink(...(await Promise.all([own.openHalf(half), remote.open(half)])));
-    return split;
+  private linkTo(
+    { name, place }: RedisEngineServer,
+    { link, owner, own }: LinkPlace,
+  ): RedisEngineServer {
+    const shared = this.own[link];
+    if (shared !== undefined) return { name, place, open: (listener) => shared.open(listener) };
+    const remote = new RemoteLink((what) => this.loops.send(owner, { type: 'redis', link, what }));
+    this.remote[link] = remote;
+    if (own === undefined) return { name, place, open: (listener) => remote.open(listener) };
+    return { name, place, open: (listener) => openSplit(own, remote, listener) };
   }
+}
+
+async function openSplit(
+  own: SharedLink,
+  remote: RemoteLink,
+  listener: RedisListener,
+): Promise<RedisLink> {
+  let split: SplitLink | undefined;
+  const half = halfOf(listener, () => split);
+  split = new SplitLink(...(await Promise.all([own.openHalf(half), remote.open(half)])));
+  return split;
 }

@@ -39,9 +39,8 @@ export class SplitLink implements RedisLink {
     return this.own.dataId;
   }
 
-  /** The connections of this loop close with their own link. */
-  close(): Promise<void> {
-    return this.other.close();
+  async close(): Promise<void> {
+    await Promise.all([this.own.close(), this.other.close()]);
   }
 }
 
