@@ -45,7 +45,8 @@ async function watchGuests(ports: readonly number[], guests: number): Promise<re
 }
 
 describe.each<[of: string, open: () => Promise<AsyncDisposable & { readonly ports: number[] }>]>([
-  ['three servers', () => startThree()],
+  ['three servers', () => startServers(3)],
+  ['two servers of three threads each', () => startServers(2, 3)],
   ['three threads', () => openOne(3)],
   ['one loop', () => openOne(1)],
 ])('subscribers of %s', (_, open) => {
@@ -56,8 +57,8 @@ describe.each<[of: string, open: () => Promise<AsyncDisposable & { readonly port
   });
 });
 
-async function startThree() {
-  const cluster = await startCluster(3);
+async function startServers(count: number, threads = 1) {
+  const cluster = await startCluster(count, { threads });
   return Object.assign(cluster, { ports: cluster.servers.map(({ port }) => port) });
 }
 
