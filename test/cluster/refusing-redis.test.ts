@@ -84,7 +84,11 @@ describe('while Redis refuses to write', () => {
         (status) => status === 200,
       );
       expect(await ann.receive()).toMatchObject({ event: 'e' });
-      expect((await ready(server)).text).toBe('ready\n');
+      // The loop that publishes tells the one that answers.
+      await eventually(
+        () => ready(server),
+        ({ text }) => text === 'ready\n',
+      );
       const lines = server.output.stderr.split('\n').filter((line) => line.includes('"level":"'));
       expect(
         lines.filter((line) => line.includes('Redis refuses what this server asks of it')),
