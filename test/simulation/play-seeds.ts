@@ -5,8 +5,6 @@ import type { SeedResult } from './worlds/world.ts';
 /** How seeds of a world are played. */
 interface Playing {
   readonly world: string;
-  /** Faults to plant: the seeds are played for each, until it is found. */
-  readonly sabotages?: readonly string[] | undefined;
   /** Whether each step is printed. */
   readonly isTraced?: boolean;
   /** A file for the history. Only for a single seed. */
@@ -18,11 +16,18 @@ export interface SeedsOrder extends Playing {
   readonly count: number;
   /** Seeds that are played behind those, in another process than the first one. */
   readonly more?: readonly number[];
+  /** Faults to plant. Only they are played, unless they come `afterwards`. */
+  readonly sabotages?: readonly string[] | undefined;
+  /** The faults are planted in the processes that have played the seeds: the first seed of a process takes as long as three others. */
+  readonly afterwards?: boolean;
 }
 
 /** Seeds that one process plays. */
 export interface ProcessOrder extends Playing {
   readonly seeds: readonly number[];
+  /** For each fault, seeds are played until it is found. */
+  readonly sabotages: readonly string[];
+  readonly sabotagedSeeds: readonly number[];
 }
 
 /** What a seed has led to. */
@@ -37,8 +42,8 @@ export interface SeedLine extends SeedResult {
 
 /** Seeds of one process, at most: its memory does not grow, and no process waits long for the last one. */
 const CHUNK = 25;
-/** The same, of seeds with planted faults. */
-const SABOTAGED_CHUNK = 50;
+/** A planted fault must show within this many seeds. */
+const SABOTAGED_SEEDS = 50;
 
 /**
  * Plays seeds in processes of their own, as many at a time as there are cores, and hands over the result of each. Ends early
@@ -49,24 +54,29 @@ export async function playSeeds(
   onSeed: (line: SeedLine) => void,
   isOver: () => boolean = () => false,
 ): Promise<void> {
-  const { first, count, more = [], ...playing } = order;
+  const { first, count, more = [], sabotages = [], afterwards = false, ...playing } = order;
   const total = count + more.length;
   const cores = availableParallelism();
+  if (sabotages.length > 0 && !afterwards) {
+    // What is planted is mostly found in the first seeds.
+    const sabotagedSeeds = Array.from({ length: count }, (_, at) => first + at);
+    await playChunk({ ...playing, seeds: [], sabotages, sabotagedSeeds }, onSeed, isOver);
+    return;
+  }
   const processes = more.length > 0 ? Math.max(2, cores) : cores;
-  // What is planted is mostly found in the first seeds.
-  const chunk =
-    order.sabotages === undefined
-      ? Math.min(CHUNK, Math.ceil(total / processes))
-      : Math.min(SABOTAGED_CHUNK, total);
+  const chunk = Math.min(CHUNK, Math.ceil(total / processes));
+  const chunks = Math.ceil(total / chunk);
+  const sabotagedSeeds = Array.from({ length: SABOTAGED_SEEDS }, (_, at) => 1 + at);
   let next = 0;
   const play = async () => {
-    while (next < total && !isOver()) {
-      const from = next;
-      next = Math.min(total, from + chunk);
-      const seeds = Array.from({ length: next - from }, (_, at) =>
+    while (next < chunks && !isOver()) {
+      const number = next++;
+      const from = number * chunk;
+      const seeds = Array.from({ length: Math.min(chunk, total - from) }, (_, at) =>
         from + at < count ? first + from + at : (more[from + at - count] ?? first),
       );
-      await playChunk({ ...playing, seeds }, onSeed, isOver);
+      const some = sabotages.filter((_, at) => at % chunks === number);
+      await playChunk({ ...playing, seeds, sabotages: some, sabotagedSeeds }, onSeed, isOver);
     }
   };
   await Promise.all(Array.from({ length: cores }, play));

@@ -9,16 +9,13 @@ const order = JSON.parse(process.argv[2] ?? '') as ProcessOrder;
 const world = await worlds[order.world]?.();
 if (world === undefined) throw new Error(`There is no world ${order.world}`);
 const file = order.history === undefined ? undefined : openSync(order.history, 'w', 0o600);
-const { seeds } = order;
 
-if (order.sabotages === undefined) {
-  for (const seed of seeds) await play(world, seed);
-}
-for (const sabotage of order.sabotages ?? []) {
+for (const seed of order.seeds) await play(world, seed);
+for (const sabotage of order.sabotages) {
   const expected = world.sabotages[sabotage];
   // A world that does not have it plays nothing. One find is enough.
   let isFound = expected === undefined;
-  for (const seed of seeds) {
+  for (const seed of order.sabotagedSeeds) {
     if (isFound) break;
     const { broken } = await play(world, seed, sabotage);
     isFound = broken.some(({ rule }) => rule === expected);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import type { RuleName } from '../../src/verify/check/verdict.ts';
 import { runs, testSeed } from '../../testing/long-run.ts';
-import { playSeeds, type SeedLine, type SeedsOrder } from './play-seeds.ts';
+import { playSeeds, type SeedLine } from './play-seeds.ts';
 import kept from './seeds.json';
 
 /** A seed that once broke a rule. */
@@ -16,8 +16,6 @@ interface MendedSeed {
 
 /** Seeds that every run plays of each world. */
 const SEEDS = 30;
-/** A planted fault must show within this many seeds. */
-const SABOTAGED_SEEDS = 50;
 const TIMEOUT_MS = 7_200_000;
 
 export interface WorldTests {
@@ -35,15 +33,28 @@ export interface WorldTests {
 export function worldTests(world: string, tests: WorldTests): void {
   const { usual = SEEDS, long, deliveries, sabotages } = tests;
   const mended = (kept as readonly MendedSeed[]).filter((one) => one.world === world);
+  const planted = Object.keys(sabotages);
+  const first = testSeed();
+  const count = runs(usual, long);
+  const more = [first, ...mended.map(({ seed }) => seed)];
+  let played: Promise<readonly SeedLine[]> | undefined;
+  const play = async () => {
+    const lines: SeedLine[] = [];
+    const order = { world, first, count, more, sabotages: planted, afterwards: true };
+    await playSeeds(order, (line) => lines.push(line));
+    return lines;
+  };
+  /** What has come of the seeds as they are, or of those with planted faults. */
+  const linesOf = async (isPlanted: boolean) => {
+    played ??= play();
+    return (await played).filter(({ sabotage }) => (sabotage !== undefined) === isPlanted);
+  };
 
   describe(`the world ${world}`, () => {
     it(
       'keeps every promise, also with seeds that once broke one, and a seed gives the same history in another process',
       async () => {
-        const first = testSeed();
-        const count = runs(usual, long);
-        const more = [first, ...mended.map(({ seed }) => seed)];
-        const lines = await play({ world, first, count, more });
+        const lines = await linesOf(false);
         expect(lines).toHaveLength(count + more.length);
         const broken = lines.filter((line) => line.broken.length > 0);
         expect(broken.map(({ seed, broken: [one] }) => ({ seed, ...one }))).toEqual([]);
@@ -56,15 +67,13 @@ export function worldTests(world: string, tests: WorldTests): void {
       TIMEOUT_MS,
     );
 
-    const planted = Object.keys(sabotages);
     if (planted.length === 0) return;
 
     it(
       'shows each fault that is planted',
       async () => {
-        const order = { world, first: 1, count: SABOTAGED_SEEDS, sabotages: planted };
         const found: Record<string, string> = {};
-        for (const { sabotage = '', expected = '', broken } of await play(order)) {
+        for (const { sabotage = '', expected = '', broken } of await linesOf(true)) {
           if (broken.some(({ rule }) => rule === expected)) found[sabotage] = expected;
         }
         expect(found).toEqual(sabotages);
@@ -72,10 +81,4 @@ export function worldTests(world: string, tests: WorldTests): void {
       TIMEOUT_MS,
     );
   });
-}
-
-async function play(order: SeedsOrder): Promise<readonly SeedLine[]> {
-  const lines: SeedLine[] = [];
-  await playSeeds(order, (line) => lines.push(line));
-  return lines;
 }
