@@ -15,9 +15,14 @@ interface Look {
   readonly description: string;
 }
 
+/** What was found: schemas never change, and every load of a configuration asks for all settings. */
+const settings = new WeakMap<z.ZodType, readonly Setting[]>();
+
 /** Every setting below a schema, in the order of the schema. */
 export function settingsOf(schema: z.ZodType): readonly Setting[] {
-  return membersOf(schema).flatMap(([name, member]) => walk(member, name));
+  return settings.getOrInsertComputed(schema, () =>
+    membersOf(schema).flatMap(([name, member]) => walk(member, name)),
+  );
 }
 
 function walk(schema: z.ZodType, path: string): readonly Setting[] {

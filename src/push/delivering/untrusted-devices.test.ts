@@ -60,7 +60,7 @@ describe.each<Platform>(['apns', 'web'])('devices of %s that were accepted', (pl
     ['are gone', { result: 'token-gone', reason: 'gone', sinceMs: undefined }],
   ])('are reached at once beside fakes that %s', async (_, outcome) => {
     const first = await scene.registerMany(instance, platform, 3);
-    const hostile = await fakes(platform, 600, outcome);
+    const hostile = await fakes(platform, 300, outcome);
     const last = await scene.registerMany(instance, platform, 3);
     const pipeline = start();
     for (let round = 0; round < 5; round++) {
@@ -73,18 +73,18 @@ describe.each<Platform>(['apns', 'web'])('devices of %s that were accepted', (pl
       }
     }
     expect(scene.openCircuits).toEqual([]);
-    expect(hostile.size).toBe(600);
+    expect(hostile.size).toBe(300);
   });
 
   it('are reached at once while fakes let their sends hang', async () => {
     const first = await scene.registerMany(instance, platform, 3);
-    await fakes(platform, 1_500, hangs);
+    await fakes(platform, 600, hangs);
     const last = await scene.registerMany(instance, platform, 3);
     scene.atOnce = 100;
     scene.useGateways(instance);
     const pipeline = start();
     const lateMs: number[] = [];
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 6; round++) {
       const sinceMs = scene.passedMs;
       await publish();
       pipeline.wake();
@@ -93,7 +93,7 @@ describe.each<Platform>(['apns', 'web'])('devices of %s that were accepted', (pl
         lateMs.push((atMs ?? Number.POSITIVE_INFINITY) - sinceMs);
       }
     }
-    expect(lateMs).toHaveLength(60);
+    expect(lateMs).toHaveLength(36);
     expect(Math.max(...lateMs)).toBeLessThan(500);
     expect(scene.openCircuits).toEqual([]);
     const most = scene.inFlightMax.get(`${instance} ${platform}`) ?? 0;
@@ -162,7 +162,7 @@ describe('devices of one push service that were accepted', () => {
 
   it('do not wait for memory that fakes hold', async () => {
     scene.limits = { ...deliveryLimits, pageDevices: 100, platformDevices: 400 };
-    await fakes('web', 5_000, hangs);
+    await fakes('web', 2_500, hangs);
     const honest = await scene.registerMany(instance, 'web', 5, { interests: ['hello', 'vip'] });
     scene.atOnce = 40;
     scene.useGateways(instance);
@@ -170,7 +170,7 @@ describe('devices of one push service that were accepted', () => {
     await publish({ web: {} });
     pipeline.wake();
     await seconds(10);
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 10; round++) {
       const sinceMs = scene.passedMs;
       await scene.publish(instance, { web: {} }, { kind: 'interests', names: ['vip'] });
       pipeline.wake();
@@ -348,7 +348,7 @@ describe('an instance of which no device was ever accepted', () => {
   );
 
   it('sends ten a second at most with a credential that is wrong', async () => {
-    await scene.registerMany(instance, 'web', 3_000, isNew);
+    await scene.registerMany(instance, 'web', 1_500, isNew);
     scene.answer = () => refused;
     scene.atOnce = 20;
     scene.useGateways(instance);
@@ -417,7 +417,7 @@ describe('an instance whose devices were accepted', () => {
     await scene.publish(instance, { fcm: {} }, { kind: 'interests', names: ['vip'] });
     pipeline.wake();
     await seconds(2);
-    await fakes('fcm', 500, tryAgain('gateway'));
+    await fakes('fcm', 250, tryAgain('gateway'));
     await scene.publish(instance, { fcm: {} });
     pipeline.wake();
     await seconds(300);
@@ -429,7 +429,7 @@ describe('an instance whose devices were accepted', () => {
   });
 
   it('probes trusted devices to find out whether a gateway is back, however many fakes wait', async () => {
-    await fakes('fcm', 500, tryAgain('gateway'));
+    await fakes('fcm', 250, tryAgain('gateway'));
     const honest = await scene.registerMany(instance, 'fcm', 20);
     let isDown = true;
     const before = scene.answer;

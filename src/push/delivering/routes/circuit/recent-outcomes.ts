@@ -57,9 +57,10 @@ export class RecentOutcomes {
   /** How many other devices were accepted within the last minute, at most `OTHERS_MAX`. */
   othersAccepted(device: number, nowMs: number): number {
     let others = 0;
-    for (const [slot, atMs] of this.acceptedAtMs.entries()) {
+    // By index: it runs for each device that fails, and an iterator takes ten times as long.
+    for (let slot = 0; slot < SLOTS && others < OTHERS_MAX; slot++) {
+      const atMs = this.acceptedAtMs[slot] ?? Number.NEGATIVE_INFINITY;
       if (nowMs - atMs < RECENT_MS && this.acceptedDevices[slot] !== device) others++;
-      if (others === OTHERS_MAX) break;
     }
     return others;
   }
