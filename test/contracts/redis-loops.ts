@@ -63,16 +63,25 @@ let clusters = 0;
 
 const SCRIPT_CLOCK = /local t = redis\.call\('TIME'\) return t\[1\][^\n]*?end/;
 
-/** The scripts with a clock that the test sets, in place of the one of Redis. */
-function withClock(prefix: string): ReadonlyMap<RedisScript, RedisScript> {
-  const clock = `return tonumber(redis.call('GET', '${prefix}now')) end`;
-  const replaced = ALL_SCRIPTS.map((script) => {
+/** Where all clusters of this process keep the time of the test, one after the other. */
+const NOW = `test-${process.pid}:now`;
+
+/**
+ * The scripts with a clock that the test sets, in place of the one of Redis. They are the same for all clusters: Redis compiles and
+ * keeps each script, and thousands of them would take more of its time than what they do.
+ */
+const scriptsWithClock: ReadonlyMap<RedisScript, RedisScript> = new Map(
+  ALL_SCRIPTS.map((script) => {
+    const clock = `return tonumber(redis.call('GET', '${NOW}')) end`;
     const source = script.source.replace(SCRIPT_CLOCK, clock);
     if (source === script.source) throw new Error('The clock of the scripts was not found');
-    return [script, new RedisScript(source)] as const;
-  });
-  return new Map(replaced);
-}
+    return [script, new RedisScript(source)];
+  }),
+);
+
+/** The longest time that passes second by second, and the end of a longer one that does. */
+const STEPPED_MS_MAX = 30_000;
+const AFTERWARDS_MS = 6_000;
 
 /** How long the loops may be busy with one step of the clock. */
 const SETTLED_MS_MAX = 120_000;
@@ -100,7 +109,6 @@ export class RedisLoops implements OpenCluster {
   private readonly linkTimes: LinkTimes;
   private readonly apps: readonly App[];
   private readonly prefix: string;
-  private readonly scripts: ReadonlyMap<RedisScript, RedisScript>;
   private readonly webhookEvents: AppWebhookEvent[] = [];
   private readonly barriers = new Map<string, () => void>();
   private readonly barrierOf = new Map<RedisServer, string>();
@@ -116,7 +124,6 @@ export class RedisLoops implements OpenCluster {
     this.apps = apps;
     clusters++;
     this.prefix = `test-${process.pid}-${clusters}:`;
-    this.scripts = withClock(this.prefix);
   }
 
   /** `perProcess`: how many loops share their links to Redis. */
@@ -245,11 +252,12 @@ export class RedisLoops implements OpenCluster {
   }
 
   async advance(ms: number): Promise<void> {
-    // A longer time passes as if all processes had been suspended: each timer runs once after it.
-    const STEPPED_MS = 30_000;
-    for (const { clock } of this.running) if (ms > STEPPED_MS) clock.setBack(STEPPED_MS - ms);
-    if (ms > STEPPED_MS) this.clock.setBack(STEPPED_MS - ms);
-    const end = this.clock.now() + Math.min(ms, STEPPED_MS);
+    // A longer time than that of any wait passes as if all processes had been suspended: each timer runs once after it, and what these
+    // begin has some seconds.
+    const steppedMs = ms > STEPPED_MS_MAX ? AFTERWARDS_MS : ms;
+    for (const { clock } of this.running) clock.setBack(steppedMs - ms);
+    this.clock.setBack(steppedMs - ms);
+    const end = this.clock.now() + steppedMs;
     while (this.clock.now() < end) {
       const stepMs = Math.min(1000, end - this.clock.now());
       this.clock.advance(stepMs);
@@ -264,12 +272,12 @@ export class RedisLoops implements OpenCluster {
     const endMs = performance.now() + SETTLED_MS_MAX;
     for (let before = -1; before !== this.activity; ) {
       if (performance.now() > endMs) throw new Error('The loops go on without an end');
-      before = this.activity;
       do {
         await new Promise((resolve) => setImmediate(resolve));
         // Turns of the event loop would take all of a processor while Redis works.
         if (this.inFlight > 0) await new Promise<void>((resolve) => (this.onQuiet = resolve));
       } while (this.inFlight > 0);
+      before = this.activity;
       await Promise.all(
         this.all.flatMap((loop) => (loop.isDead ? [] : loop.servers.map((one) => this.pass(one)))),
       );
@@ -338,7 +346,7 @@ export class RedisLoops implements OpenCluster {
       log: silent,
       meter,
       timers: monotonicTimers,
-      scripts: [...this.scripts.values()],
+      scripts: [...scriptsWithClock.values()],
       ...this.linkTimes,
       listener: {
         ...listener,
@@ -357,7 +365,7 @@ export class RedisLoops implements OpenCluster {
     });
     this.barrierOf.set(server, barrier);
     await server.subscriptions.follow(barrier);
-    await server.commands.run(['SET', `${this.prefix}now`, this.clock.now()]);
+    await server.commands.run(['SET', NOW, this.clock.now()]);
     return server;
   }
 
@@ -381,7 +389,7 @@ export class RedisLoops implements OpenCluster {
         isDead ? [] : (servers[index] ?? []),
       );
       const up = links.find(({ away }) => away === undefined);
-      await up?.commands.run(['SET', `${this.prefix}now`, this.clock.now()]).catch(() => undefined);
+      await up?.commands.run(['SET', NOW, this.clock.now()]).catch(() => undefined);
     }
   }
 
@@ -417,7 +425,10 @@ export class RedisLoops implements OpenCluster {
           counted(async () => {
             const becomes = fate(script);
             if (becomes === 'not-run') throw new Error('The script did not reach Redis');
-            const reply = await server.commands.script(this.scripts.get(script) ?? script, args);
+            const reply = await server.commands.script(
+              scriptsWithClock.get(script) ?? script,
+              args,
+            );
             if (becomes === 'reply-lost') throw new Error('The reply is lost');
             return reply;
           }),
