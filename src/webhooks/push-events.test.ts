@@ -95,6 +95,12 @@ afterEach(async () => {
   await database[Symbol.asyncDispose]();
 });
 
+/** Loses what is not stored yet: storing as much as may wait takes far longer than the test. */
+async function loseStore(): Promise<void> {
+  await database[Symbol.asyncDispose]();
+  database = await openDatabase('sqlite::memory:');
+}
+
 /** The instance has these webhooks from now on. */
 function serve(...its: readonly InstanceWebhook[]): void {
   instances.set(INSTANCE, { id: INSTANCE, webhooks: its });
@@ -405,6 +411,7 @@ describe('the promise of a request', () => {
     for (let index = 0; index < 20_000; index++) pushEvents.reported(INSTANCE, opened);
     await pushEvents.publishStarted(INSTANCE, start(publish('https://a.test/')));
     expect(webhooks.figures().dropped.memory).toBe(1);
+    await loseStore();
     const ended = webhooks[Symbol.asyncDispose]();
     await timers.advance(5_000);
     await ended;
@@ -448,6 +455,7 @@ describe('the memory for events', () => {
     // Those of Channels have their own.
     webhooks.accept([occupied('app', 'x', timers.now())]);
     expect(webhooks.figures()).toMatchObject({ unwrittenEvents: 20_001, dropped: { memory: 10 } });
+    await loseStore();
   });
 
   it('is the same for publishes of one instance, for any number of addresses', async () => {

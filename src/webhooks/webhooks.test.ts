@@ -49,6 +49,12 @@ async function end(one: Webhooks, ms = 5_000): Promise<void> {
   await ended;
 }
 
+/** Loses what is not stored yet: storing as much as may wait takes far longer than the test. */
+async function loseStore(): Promise<void> {
+  await database[Symbol.asyncDispose]();
+  database = await openDatabase('sqlite::memory:');
+}
+
 function open(logDays = 7, outbox = new StoredOutbox(database), shared = false): Promise<Webhooks> {
   return Webhooks.open({
     outbox,
@@ -103,6 +109,7 @@ describe('an event that servers of a cluster may report again', () => {
     const many = Array.from({ length: 20_001 }, (_, n) => event(`e${n}`));
     webhooks.accept(many, (id) => over.push(id));
     expect(over).toEqual(['a', 'e20000']);
+    await loseStore();
   });
 
   it('is remembered for ten minutes', async () => {
@@ -468,6 +475,7 @@ describe('a waiting webhook', () => {
     for (let index = 0; index < 20_010; index++) accept('x');
     expect(webhooks.figures().dropped).toEqual({ memory: 10, outbox: 0, endpoint: 0 });
     expect(log.lines).toEqual([expect.stringContaining('"full":"memory"')]);
+    await loseStore();
   });
 
   it('is limited in the store and for each endpoint, so that others have room', async () => {
