@@ -1,9 +1,9 @@
 import { relay } from './client-event.ts';
 import type { Hub } from './hub.ts';
-import type { MaybePromise } from './maybe-promise.ts';
+import { after, type MaybePromise } from './maybe-promise.ts';
 import { reportProblem } from './problems/report-problem.ts';
 import type { Session } from './subscribing/session.ts';
-import { subscribe, unsubscribe } from './subscribing/subscribe.ts';
+import { admitWaiting, subscribe, unsubscribe } from './subscribing/subscribe.ts';
 import { signIn } from './users/sign-in.ts';
 import { type ClientMessage, PONG } from './wire.ts';
 
@@ -14,11 +14,11 @@ import { type ClientMessage, PONG } from './wire.ts';
 export function answer(hub: Hub, session: Session, message: ClientMessage): MaybePromise<void> {
   switch (message.type) {
     case 'subscribe':
-      return subscribe(hub, session, message);
+      return answerWaiting(hub, session, subscribe(hub, session, message));
     case 'unsubscribe':
       return unsubscribe(hub, session, message.channel);
     case 'signin':
-      return signIn(hub, session, message);
+      return afterSignIn(hub, session, signIn(hub, session, message));
     case 'client-event':
       return relay(hub, session, message);
     case 'ping':
@@ -41,4 +41,23 @@ export function answer(hub: Hub, session: Session, message: ClientMessage): Mayb
     default:
       return message satisfies never;
   }
+}
+
+/** Tries what has waited for the sign-in: after it, or refuses it if the sign-in was refused. */
+function afterSignIn(hub: Hub, session: Session, signedIn: MaybePromise<void>): MaybePromise<void> {
+  // Apps without grants pay one field test.
+  if (session.app.grants === undefined) return signedIn;
+  return after(signedIn, () => admitWaiting(hub, session));
+}
+
+/** A token that was presented for a channel may have signed the connection in. */
+function answerWaiting(
+  hub: Hub,
+  session: Session,
+  subscribed: MaybePromise<void>,
+): MaybePromise<void> {
+  if (session.app.grants === undefined) return subscribed;
+  return after(subscribed, () =>
+    session.user === undefined ? undefined : admitWaiting(hub, session),
+  );
 }

@@ -1,4 +1,5 @@
 import type { KeyUses } from '../runtime/keys/key-uses.ts';
+import type { Right } from './grants/grant.ts';
 import type { WebhookEvent } from './lifecycle/webhook-event.ts';
 import type { Tap } from './watching/tap.ts';
 
@@ -45,6 +46,18 @@ export interface HistoryRule {
   readonly replay: number;
 }
 
+/** How an app takes grants and tokens. Source: identity, §2. */
+export interface AppGrants {
+  /** What every connection that is signed in may do. Patterns may end with `{user}`. */
+  readonly channels: Readonly<Record<string, readonly Right[]>>;
+  /** How much the clock of an issuer may differ. */
+  readonly leewaySeconds: number;
+  /** Tokens may be for this audience, besides the app itself. */
+  readonly audience: string | null;
+  readonly channelsClaim: string;
+  readonly userClaim: string;
+}
+
 /** Which events of an app become notifications, and for whom. Either `interest` or `users` is given. */
 export interface PushRule {
   /** The name of a channel, or a prefix and `*`. */
@@ -81,6 +94,8 @@ export interface App {
   readonly authorizedConnectionsOnly: boolean;
   /** The origins whose pages may connect; empty: all. */
   readonly allowedOrigins: readonly string[];
+  /** `undefined`: it takes no grants. */
+  readonly grants?: AppGrants | undefined;
   readonly limits: AppLimits;
   /** Of several rules that match a channel, the first one applies. */
   readonly history: readonly HistoryRule[];

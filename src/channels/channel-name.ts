@@ -71,6 +71,16 @@ export function describeBadChannelName(
   }
 }
 
+/** The channel through which a backend reaches one user. */
+export function userChannel(userId: string): string {
+  return `${SERVER_TO_USER}${userId}`;
+}
+
+/** Whether a text can be the id of a user who signs in: channel names have the same characters. */
+export function isUserId(id: string): boolean {
+  return id !== '' && parseChannelName(userChannel(id)).ok;
+}
+
 /** Whether subscribing needs a signature of the app's backend. */
 export function needsAuthorisation(channel: ChannelName): boolean {
   return channel.kind === 'private' || channel.kind === 'encrypted' || channel.kind === 'presence';

@@ -1,6 +1,6 @@
 import { hasMoreCharacters } from '../runtime/characters.ts';
 import { perSecond, TokenBucket } from '../runtime/rates/token-bucket.ts';
-import { needsAuthorisation } from './channel-name.ts';
+import { type ChannelName, needsAuthorisation } from './channel-name.ts';
 import { ask, EngineFailure, logFailure } from './engine-failure.ts';
 import { EVENT_NAME_LENGTH_MAX } from './event.ts';
 import type { Hub } from './hub.ts';
@@ -102,6 +102,12 @@ function refusalOf(hub: Hub, session: Session, message: ClientEvent): Reported |
       message: 'Client event rejected - only supported on private and presence channels',
     };
   }
+  if (!mayByGrant(hub, session, subscription.channel)) {
+    return {
+      problem: 'client-event-not-granted',
+      message: `Client event rejected: no grant of this connection allows client events in ${message.channel}`,
+    };
+  }
   if (hasMoreCharacters(message.event, EVENT_NAME_LENGTH_MAX)) {
     return {
       problem: 'client-event-invalid',
@@ -125,6 +131,13 @@ function refusalOf(hub: Hub, session: Session, message: ClientEvent): Reported |
         problem: 'client-event-rate',
         message: 'Client event rejected due to rate limit',
       };
+}
+
+/** Whether a live grant allows client events, if the channel was entered by a grant. Source: identity, §3.3. */
+function mayByGrant(hub: Hub, { app, user, grants }: Session, channel: ChannelName): boolean {
+  if (grants?.enteredBy(channel.text) === undefined || app.grants === undefined) return true;
+  const asked = { nowMs: hub.clock.now(), setting: app.grants, userId: user?.id };
+  return grants.covering(channel, 'client-events', asked) !== undefined;
 }
 
 /** The data of a client event as text. */

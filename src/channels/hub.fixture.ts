@@ -396,6 +396,7 @@ export function hubWith(engine?: LateEngine): FakeHub {
     hastenDepartures: () => false,
     historySendBytes: 500_000,
     subscriptionErrors: true,
+    authorizationTimeoutSeconds: 10,
     ruleEvents: { note: (_, event) => void ruleEvents.push(event) },
     notedForRules: ruleEvents,
     problems: new ProblemBook({ now: Date.now }),

@@ -37,6 +37,8 @@ export interface Hub {
   readonly historySendBytes: number;
   /** Whether to send `pusher:subscription_error` too when a subscription is refused. */
   readonly subscriptionErrors: boolean;
+  /** How long a subscription without authorisation waits for a sign-in. */
+  readonly authorizationTimeoutSeconds: number;
   /** The signed-in connections of this loop. */
   readonly sessions: UserSessions;
   readonly members: MemberSessions;

@@ -8,6 +8,7 @@ import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
 import type { Ask } from './live/ask.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import type { InBandProblem } from './problems/problems.ts';
+import type { TokenResult } from './signatures/token.ts';
 import type { SocketId } from './socket-id.ts';
 
 /** What the core requires from its surroundings, and what it promises in return. */
@@ -256,6 +257,7 @@ export interface Meter {
   readonly count: {
     (counter: 'resumes', by: number, outcome: 'resumed' | GapReason): void;
     (counter: 'clientProblems', by: number, problem: InBandProblem): void;
+    (counter: 'tokens', by: number, result: TokenResult): void;
     (counter: 'quotaWarnings', by: number, left: '5%' | '1%' | '0%'): void;
     (
       counter: 'messagesDelivered' | 'deliveredBytes' | 'eventsPublished' | 'eventsReplayed',

@@ -22,7 +22,8 @@ export type ClientMessage =
       readonly place?: ResumePlace | undefined;
     }
   | { readonly type: 'unsubscribe'; readonly channel: string }
-  | { readonly type: 'signin'; readonly auth: string; readonly userData: string }
+  /** `userData`: `undefined` if it is missing, as with a token. */
+  | { readonly type: 'signin'; readonly auth: string; readonly userData: string | undefined }
   | { readonly type: 'ping' }
   | { readonly type: 'pong' }
   /** Whether the client's page is hidden. */
@@ -136,6 +137,9 @@ function readPlace(data: JsonObject | undefined): ResumePlace | string | undefin
   };
 }
 
+/** What is wrong with a sign-in that has no `user_data`, unless it has a token. */
+export const USER_DATA_RULE = 'Invalid pusher:signin message: user_data must be a string of JSON';
+
 function readSignIn(message: JsonObject): ClientMessage {
   const data = dataOf(message);
   const auth = data?.['auth'];
@@ -143,10 +147,10 @@ function readSignIn(message: JsonObject): ClientMessage {
   if (typeof auth !== 'string') {
     return malformed('Invalid pusher:signin message: auth must be a string');
   }
-  if (typeof userData !== 'string') {
-    return malformed('Invalid pusher:signin message: user_data must be a string of JSON');
+  if (userData !== undefined && userData !== null && typeof userData !== 'string') {
+    return malformed(USER_DATA_RULE);
   }
-  return { type: 'signin', auth, userData };
+  return { type: 'signin', auth, userData: userData ?? undefined };
 }
 
 /** Treats empty, null and absent alike. Source: §5.3. */

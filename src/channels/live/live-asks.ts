@@ -1,13 +1,12 @@
 import type { Timers } from '../../runtime/ports.ts';
 import type { App } from '../app.ts';
-import { type ChannelName, parseChannelName } from '../channel-name.ts';
+import { type ChannelName, parseChannelName, userChannel } from '../channel-name.ts';
 import { ask } from '../engine-failure.ts';
 import type { ChannelEvent } from '../event.ts';
 import type { EventId } from '../history/event-id.ts';
 import type { Hub } from '../hub.ts';
 import { type MaybePromise, recover } from '../maybe-promise.ts';
 import { publish } from '../publish.ts';
-import { userChannel } from '../users/sign-in.ts';
 import type {
   Ask,
   AskedUsers,

@@ -14,6 +14,9 @@ export type InBandProblem =
   | 'client-event-invalid'
   | 'client-event-rate'
   | 'client-event-unavailable'
+  | 'client-event-not-granted'
+  | 'not-granted'
+  | 'token-invalid'
   | 'signin-invalid'
   | 'watchlist-limit';
 
@@ -101,6 +104,24 @@ export const inBandProblems: Record<InBandProblem, InBandRow> = {
     code: 4301,
     when: 'A client event is sent while Redis does not answer. The event is dropped.',
     advice: 'Send it again later. Look at `/readyz` of the server.',
+  },
+  'client-event-not-granted': {
+    code: null,
+    when: 'A client event is sent to a channel that the connection entered by a grant, and no live grant allows `client-events` there.',
+    advice: 'Add the right `client-events` to the pattern in the grants that your backend gives.',
+  },
+  'not-granted': {
+    code: null,
+    subscription: { type: 'AuthError', status: 401 },
+    when: 'A subscription comes without authorisation, and no grant of the connection covers the channel, or it has not signed in within `channels.authorizationTimeoutSeconds`.',
+    advice:
+      'Add the channel to the grants that your backend gives, or let the client ask the backend for this channel.',
+  },
+  'token-invalid': {
+    code: null,
+    subscription: { type: 'AuthError', status: 401 },
+    when: 'A token cannot be accepted; the text says why.',
+    advice: 'Compare what the text names with the token: `fanfare` never shows or logs a token.',
   },
   'signin-invalid': {
     code: null,

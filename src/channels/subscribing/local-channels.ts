@@ -53,6 +53,16 @@ export class LocalChannels {
     return this.budget.ownerToEvict(app.id);
   }
 
+  /** Counts subscriptions that wait, and are in no channel. */
+  reserve(app: App, units: number): void {
+    this.budget.add(app.id, units);
+  }
+
+  /** Undoes `reserve`. */
+  release(app: App, units: number): void {
+    this.budget.release(app.id, units);
+  }
+
   /** Counts a new subscription. */
   enter(app: App, channel: ChannelName, member: Member | undefined): SharedEntry {
     const topic = topicOf(app, channel);

@@ -2,6 +2,7 @@ import type { TokenBucket } from '../../runtime/rates/token-bucket.ts';
 import type { App } from '../app.ts';
 import type { ChannelName } from '../channel-name.ts';
 import type { Topic } from '../event.ts';
+import type { ConnectionGrants } from '../grants/connection-grants.ts';
 import type { EventId } from '../history/event-id.ts';
 import type { Member, Peer } from '../ports.ts';
 import type { SocketId } from '../socket-id.ts';
@@ -68,6 +69,8 @@ export abstract class Session {
   user: UserData | undefined;
   /** `true` until the authority has answered: `user` is set already, but must not be signed out yet. */
   signingIn = false;
+  /** Its grants, and what waits for them. Made when it is first needed. */
+  grants: ConnectionGrants | undefined;
   /** The users on its watchlist. */
   watching: readonly string[] = NO_USERS;
 
@@ -148,6 +151,7 @@ export abstract class Session {
   }
 
   remove(channel: string): void {
+    this.grants?.leave(channel);
     const { subscribed } = this;
     if (subscribed instanceof Map) subscribed.delete(channel);
     else if (subscribed !== undefined) {

@@ -4,59 +4,45 @@ import {
   describeBadChannelName,
   needsAuthorisation,
   parseChannelName,
+  userChannel,
 } from '../channel-name.ts';
 import { ask } from '../engine-failure.ts';
+import { ConnectionGrants } from '../grants/connection-grants.ts';
+import {
+  unitsOf,
+  WAITING_DATA_BYTES_MAX,
+  WAITING_MAX,
+  type WaitingSubscription,
+} from '../grants/waiting-subscription.ts';
 import { type ResumePlace, resumeAnswer } from '../history/resume.ts';
 import type { Hub } from '../hub.ts';
 import { after, attempt, type MaybePromise, mapAll, undoIfFailed } from '../maybe-promise.ts';
 import type { Entered, Member } from '../ports.ts';
-import { inBandProblems } from '../problems/problems.ts';
-import { reportProblem, sendProblem } from '../problems/report-problem.ts';
+import { reportProblem } from '../problems/report-problem.ts';
 import { refuseSubscription } from '../signatures/authorise.ts';
-import { unsigned } from '../signatures/unsigned.ts';
-import { signOut, unwatch, userChannel } from '../users/sign-in.ts';
-import { withoutData } from '../watching/tap.ts';
+import { presentToken, signOut, unwatch } from '../users/sign-in.ts';
 import {
-  type ClientMessage,
   cacheMiss,
   eventMessage,
-  type ParsedChannelData,
   presenceSucceeded,
   readChannelData,
-  subscriptionError,
   subscriptionSucceeded,
-  USER_ID_LENGTH_MAX,
-  USER_INFO_BYTES_MAX,
   withEventId,
 } from '../wire.ts';
+import { admitByGrant, isByGrant, notGranted, type SubscriptionRequest } from './by-grant.ts';
 import { chargeHistory, fittingHistory, historyRequest, sendHistory } from './catch-up.ts';
 import type { Held } from './local-channels.ts';
+import {
+  limitReached,
+  type Refusal,
+  refusalOf,
+  refuse,
+  type SubscribeMessage,
+  serverFull,
+  tooOften,
+  unauthorised,
+} from './refusal.ts';
 import type { Session, Subscription } from './session.ts';
-
-type SubscribeMessage = Extract<ClientMessage, { type: 'subscribe' }>;
-
-/** Why a connection may not enter a channel. */
-interface Refusal {
-  readonly problem: 'subscription-unauthorised' | 'subscription-limit' | 'subscription-rate';
-  readonly message: string;
-}
-
-/** The subscription that was refused. */
-type Refused = Pick<SubscribeMessage, 'channel'> & Partial<Pick<SubscribeMessage, 'channelData'>>;
-
-const unauthorised = (message: string): Refusal => ({
-  problem: 'subscription-unauthorised',
-  message,
-});
-const limitReached = (message: string): Refusal => ({ problem: 'subscription-limit', message });
-
-function tooOften({ app }: Session): Refusal {
-  const { subscriptionsPerSecond } = app.limits;
-  return {
-    problem: 'subscription-rate',
-    message: `Subscription rejected due to rate limit: at most ${subscriptionsPerSecond} per second`,
-  };
-}
 
 /** Subscribes a connection to a channel, or reports why not. The connection stays open either way. */
 export function subscribe(
@@ -66,7 +52,10 @@ export function subscribe(
 ): MaybePromise<void> {
   // First, because everything below costs more.
   if (!session.mayAttempt()) return refuse(hub, session, message, tooOften(session));
-  if (session.subscription(message.channel) !== undefined) {
+  if (
+    session.subscription(message.channel) !== undefined ||
+    session.grants?.waiting.has(message.channel) === true
+  ) {
     // Not `refuse`: the first subscription stays valid, so its handlers must not get an error.
     return reportProblem(hub, session, {
       problem: 'existing-subscription',
@@ -78,10 +67,110 @@ export function subscribe(
     const why = describeBadChannelName(message.channel, parsed.why);
     return refuse(hub, session, message, unauthorised(why));
   }
-  const admitted = admit(session, parsed.channel, message);
+  const { channel } = parsed;
+  const tooMany = refuseAnother(session);
+  if (tooMany !== undefined) return refuse(hub, session, message, tooMany);
+  if (!isByGrant(session, channel, message)) {
+    return enterAdmitted(hub, session, { channel, message }, admit(session, channel, message));
+  }
+  const { auth } = message;
+  if (auth === undefined) return enterByGrant(hub, session, { channel, message });
+  return after(presentToken(hub, session, auth), (why) => {
+    if (session.closed) return;
+    if (why === undefined) return enterByGrant(hub, session, { channel, message });
+    refuse(hub, session, message, { problem: 'token-invalid', message: why });
+  });
+}
+
+/** Enters a connection into a channel that a grant covers, lets it wait for its sign-in, or reports why not. */
+function enterByGrant(
+  hub: Hub,
+  session: Session,
+  request: SubscriptionRequest,
+): MaybePromise<void> {
+  const admitted = admitByGrant(hub, session, request);
+  if (admitted !== 'waits') return enterAdmitted(hub, session, request, admitted);
+  const refused = waitForSignIn(hub, session, request);
+  if (refused !== undefined) refuse(hub, session, request.message, refused);
+}
+
+function enterAdmitted(
+  hub: Hub,
+  session: Session,
+  { channel, message }: SubscriptionRequest,
+  admitted: Refusal | { readonly member: Member | undefined },
+): MaybePromise<void> {
   return 'message' in admitted
     ? refuse(hub, session, message, admitted)
-    : enter(hub, session, parsed.channel, { member: admitted.member, place: message.place });
+    : enter(hub, session, channel, { member: admitted.member, place: message.place });
+}
+
+/** Tries the subscriptions of a connection that have waited for its sign-in, in their order. */
+export function admitWaiting(hub: Hub, session: Session): MaybePromise<void> {
+  const { grants } = session;
+  const [next] = grants?.waiting.values() ?? [];
+  if (grants === undefined || next === undefined || session.closed) return;
+  stopWaiting(hub, session, next);
+  const entered =
+    session.user === undefined
+      ? refuse(hub, session, next.message, notGranted(next.channel))
+      : enterByGrant(hub, session, next);
+  return after(entered, () => admitWaiting(hub, session));
+}
+
+/** Refuses the subscriptions of a connection that have waited for too long. */
+export function refuseWaiting(hub: Hub, session: Session): void {
+  const nowMs = hub.clock.now();
+  for (const waiting of session.grants?.waiting.values() ?? []) {
+    if (waiting.untilMs > nowMs) return;
+    stopWaiting(hub, session, waiting);
+    const seconds = hub.authorizationTimeoutSeconds;
+    refuse(hub, session, waiting.message, {
+      problem: 'not-granted',
+      message: `Auth value for subscription to ${waiting.channel.text} is missing, and the connection has not signed in within ${seconds} s`,
+    });
+  }
+}
+
+/** Lets a subscription wait; returns why it must not. */
+function waitForSignIn(
+  hub: Hub,
+  session: Session,
+  { channel, message }: SubscriptionRequest,
+): Refusal | undefined {
+  session.grants ??= new ConnectionGrants();
+  const { waiting } = session.grants;
+  const missing = `Auth value for subscription to ${channel.text} is missing`;
+  if (waiting.size >= WAITING_MAX) {
+    const why = `${missing}, and ${WAITING_MAX} subscriptions wait for the sign-in already`;
+    return { problem: 'not-granted', message: why };
+  }
+  if (Buffer.byteLength(message.channelData ?? '') > WAITING_DATA_BYTES_MAX) {
+    const why = `${missing}, and its channel_data is too long to wait for the sign-in: ${WAITING_DATA_BYTES_MAX} bytes at most`;
+    return { problem: 'not-granted', message: why };
+  }
+  if (!makeRoom(hub, session.app)) return serverFull;
+  const units = unitsOf(message);
+  const untilMs = hub.clock.now() + 1000 * hub.authorizationTimeoutSeconds;
+  waiting.set(channel.text, { channel, message, untilMs, units });
+  hub.channels.reserve(session.app, units);
+  return undefined;
+}
+
+function stopWaiting(hub: Hub, session: Session, { channel, units }: WaitingSubscription): void {
+  if (session.grants?.waiting.delete(channel.text) !== true) return;
+  hub.channels.release(session.app, units);
+}
+
+/** Why a connection may be in no further channel. */
+function refuseAnother(session: Session): Refusal | undefined {
+  const { channelsPerConnection } = session.app.limits;
+  const count = session.subscriptionCount + (session.grants?.waiting.size ?? 0);
+  return channelsPerConnection > 0 && count >= channelsPerConnection
+    ? limitReached(
+        `Too many subscriptions: a connection may be in ${channelsPerConnection} channels at most`,
+      )
+    : undefined;
 }
 
 /** Checks everything that does not depend on other subscribers. */
@@ -90,12 +179,6 @@ function admit(
   channel: ChannelName,
   message: SubscribeMessage,
 ): Refusal | { readonly member: Member | undefined } {
-  const { channelsPerConnection } = session.app.limits;
-  if (channelsPerConnection > 0 && session.subscriptionCount >= channelsPerConnection) {
-    return limitReached(
-      `Too many subscriptions: a connection may be in ${channelsPerConnection} channels at most`,
-    );
-  }
   if (channel.kind === 'server-to-user') {
     const { user } = session;
     return user !== undefined && channel.text === userChannel(user.id)
@@ -137,9 +220,8 @@ function enter(
   { member, place }: Newcomer,
 ): MaybePromise<void> {
   if (!makeRoom(hub, session.app)) {
-    const why =
-      'The server has reached its limit of subscriptions, and this app has the most of them';
-    return refuse(hub, session, { channel: channel.text }, limitReached(why));
+    session.grants?.leave(channel.text);
+    return refuse(hub, session, { channel: channel.text }, serverFull);
   }
   const { app } = session;
   const { shared, subscriptions } = hub.channels.enter(app, channel, member);
@@ -236,6 +318,8 @@ function answerWith(session: Session, frame: string): void {
 
 /** Unsubscribes a connection from a channel. The protocol has no confirmation for this. */
 export function unsubscribe(hub: Hub, session: Session, channel: string): MaybePromise<void> {
+  const waiting = session.grants?.waiting.get(channel);
+  if (waiting !== undefined) return stopWaiting(hub, session, waiting);
   const subscription = session.subscription(channel);
   if (subscription?.state !== 'joined') {
     return reportProblem(hub, session, {
@@ -253,6 +337,7 @@ export function unsubscribe(hub: Hub, session: Session, channel: string): MaybeP
 export function disconnect(hub: Hub, session: Session): MaybePromise<unknown> {
   session.closed = true;
   hub.audience.leaveAll(session.peer);
+  for (const waiting of session.grants?.waiting.values() ?? []) stopWaiting(hub, session, waiting);
   if (session.user === undefined && session.watching.length === 0) return;
   return mapAll([unwatch, signOut], (step) => step(hub, session));
 }
@@ -299,65 +384,7 @@ function stateHeld(
   return ask('leave', () => hub.authority.leave({ app, channel, held: subscriptions, userId }));
 }
 
-/**
- * Reports a refused subscription: as a `pusher:error`, like the hosted service, and as a `pusher:subscription_error`,
- * which names the channel, so that pusher-js passes it to the channel's handlers.
- */
-function refuse(
-  hub: Hub,
-  session: Session,
-  { channel, channelData }: Refused,
-  refusal: Refusal,
-): void {
-  const reason = withoutData(refusal.message, channelData);
-  hub.rateLimitedLog.info(
-    'Subscription refused',
-    { app: session.app.id },
-    { connection: session.socketId, channel, why: unsigned(reason) },
-  );
-  sendProblem(hub, session, refusal);
-  const { subscription, code, advice } = inBandProblems[refusal.problem];
-  session.app.tap?.record({
-    kind: 'refused',
-    socket: session.socketId,
-    user: session.user?.id,
-    channel,
-    data: channelData,
-    code: code ?? undefined,
-    reason,
-    advice,
-  });
-  if (subscription === undefined || !hub.subscriptionErrors) return;
-  const { type, status } = subscription;
-  session.peer.send(subscriptionError(channel, { type, status, error: refusal.message }));
-}
-
 /** Describes the subscriber for the app's live streams. */
 function whereOf({ socketId, user }: Session, { channel, member }: Subscription) {
   return { socket: socketId, user: member?.userId ?? user?.id, channel: channel.text };
-}
-
-function refusalOf(why: Exclude<ParsedChannelData, { ok: true }>['why']): Refusal {
-  switch (why) {
-    case 'not-an-object':
-      return unauthorised('Invalid channel_data: it must be a string that holds a JSON object');
-    case 'no-user-id':
-      return unauthorised(
-        'Invalid channel_data: user_id must be a string that is not empty, or a number',
-      );
-    case 'user-id-too-long':
-      return limitReached(
-        `Invalid channel_data: user_id may have at most ${USER_ID_LENGTH_MAX} characters`,
-      );
-    case 'user-info-not-an-object':
-      return unauthorised(
-        'user_info supplied to presence subscription is invalid - if supplied it must be a type of hash',
-      );
-    case 'user-info-too-large':
-      return limitReached(
-        `Invalid channel_data: user_info may have at most ${USER_INFO_BYTES_MAX} bytes`,
-      );
-    default:
-      return why satisfies never;
-  }
 }

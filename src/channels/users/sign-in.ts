@@ -1,30 +1,24 @@
-import { parseChannelName } from '../channel-name.ts';
 import { ask } from '../engine-failure.ts';
+import { ConnectionGrants } from '../grants/connection-grants.ts';
 import type { Hub } from '../hub.ts';
 import { after, type MaybePromise, undoIfFailed } from '../maybe-promise.ts';
 import { inBandProblems } from '../problems/problems.ts';
 import { reportProblem, sendProblem } from '../problems/report-problem.ts';
-import { refuseSignIn } from '../signatures/authorise.ts';
+import { isToken } from '../signatures/token.ts';
 import { unsigned } from '../signatures/unsigned.ts';
 import type { Session } from '../subscribing/session.ts';
-import { withoutData } from '../watching/tap.ts';
 import {
   type ClientMessage,
-  type ParsedUserData,
-  readUserData,
   signInSucceeded,
+  USER_DATA_RULE,
   type UserData,
   watchlistEvents,
 } from '../wire.ts';
+import { type Presented, type Refused, readPresentedToken, readSigned } from './presented-user.ts';
 import { watchTopic } from './watchlist-events.ts';
 
 /** The limit of users that one connection may watch. Source: Channels protocol, §16. */
 const WATCHLIST_MAX = 100;
-
-/** Returns the channel through which a backend reaches one user. */
-export function userChannel(userId: string): string {
-  return `#server-to-user-${userId}`;
-}
 
 /** Signs a user in on a connection, or reports why not. The connection stays open either way. Source: §8.1. */
 export function signIn(
@@ -38,26 +32,86 @@ export function signIn(
     const message = `Sign-in rejected due to rate limit: at most ${subscriptionsPerSecond} per second`;
     return reportProblem(hub, session, { problem: 'subscription-rate', message });
   }
-  const refused = refuseSignIn(session, message);
-  if (refused !== undefined) {
-    return refuse(hub, session, withoutData(refused, message.userData), refused);
+  const { auth, userData } = message;
+  if (isToken(session.app, auth)) return signInByToken(hub, session, auth, userData);
+  if (userData === undefined) {
+    return reportProblem(hub, session, { problem: 'malformed-message', message: USER_DATA_RULE });
   }
-  const parsed = readUserData(message.userData);
-  if (!parsed.ok) return refuse(hub, session, describe(parsed.why));
-  const { user } = parsed;
-  if (!parseChannelName(userChannel(user.id)).ok) {
-    return refuse(
-      hub,
-      session,
-      'Invalid user_data: id has characters that no channel name may have, or too many',
-    );
+  const presented = readSigned(hub, session, { auth, userData });
+  return 'why' in presented
+    ? refuse(hub, session, presented)
+    : enterAs(hub, session, presented, 'confirmed');
+}
+
+function signInByToken(
+  hub: Hub,
+  session: Session,
+  token: string,
+  userData: string | undefined,
+): MaybePromise<void> {
+  if (userData !== undefined && userData !== '') {
+    return refuse(hub, session, { why: 'Invalid user_data: it must be empty beside a token' });
   }
-  if (session.user !== undefined && session.user.id !== user.id) {
-    return refuse(hub, session, `The connection is signed in as ${session.user.id} already`);
+  const read = readPresentedToken(hub, session, token);
+  if (!read.ok) return refuse(hub, session, read);
+  const { user, userText } = read;
+  if (user === undefined) {
+    const { userClaim } = read;
+    const why = `Invalid token: the claim \`${userClaim}\` must be a user id`;
+    return refuse(hub, session, { why });
   }
-  // Signing in as the same user again changes nothing.
+  return enterAs(hub, session, { user, userText, grant: read.grant }, 'confirmed');
+}
+
+/**
+ * Takes a token that a client presents for a channel: keeps its grant, and signs its user in without telling the client, who
+ * did not ask for it. Returns why it is refused. Source: identity, §3.2.
+ */
+export function presentToken(
+  hub: Hub,
+  session: Session,
+  token: string,
+): MaybePromise<string | undefined> {
+  const grants = grantsOf(session);
+  const known = grants.ofToken(token, hub.clock.now());
+  if (known !== undefined) return undefined;
+  const read = readPresentedToken(hub, session, token);
+  if (!read.ok) return read.why;
+  const { user, userText, grant } = read;
+  if (user === undefined) {
+    grants.add(grant);
+    return undefined;
+  }
+  const other = refuseOther(session, user);
+  if (other !== undefined) return other;
+  return after(enterAs(hub, session, { user, userText, grant }, 'quiet'), () => undefined);
+}
+
+function grantsOf(session: Session): ConnectionGrants {
+  session.grants ??= new ConnectionGrants();
+  return session.grants;
+}
+
+function refuseOther({ user }: Session, { id }: UserData): string | undefined {
+  return user !== undefined && user.id !== id
+    ? `The connection is signed in as ${user.id} already`
+    : undefined;
+}
+
+/** Signs a presented user in. `quiet`: the client did not ask for it. */
+function enterAs(
+  hub: Hub,
+  session: Session,
+  presented: Presented,
+  how: 'confirmed' | 'quiet',
+): MaybePromise<void> {
+  const { user, userText } = presented;
+  const other = refuseOther(session, user);
+  if (other !== undefined) return refuse(hub, session, { why: other });
+  // Signing in as the same user again changes nothing but the grants.
   if (session.user !== undefined) {
-    session.peer.send(signInSucceeded(message.userData));
+    keepGrant(session, presented, session.grants?.signedInBy !== undefined);
+    if (how === 'confirmed') session.peer.send(signInSucceeded(userText));
     return;
   }
   session.user = user;
@@ -75,15 +129,27 @@ export function signIn(
   return after(signedIn, () => {
     session.signingIn = false;
     if (session.closed) return signOut(hub, session);
-    session.peer.send(signInSucceeded(message.userData));
+    keepGrant(session, presented, true);
+    if (how === 'confirmed') session.peer.send(signInSucceeded(userText));
     session.app.tap?.record({
       kind: 'signed-in',
       socket: session.socketId,
       user: user.id,
       data: user.userInfo,
     });
-    return watch(hub, session, user);
+    if (how === 'confirmed') return watch(hub, session, user);
   });
+}
+
+/** `hangs`: whether the sign-in hangs on a token, or on nothing yet. */
+function keepGrant(session: Session, { grant }: Presented, hangs: boolean): void {
+  if (session.app.grants === undefined) return;
+  const grants = grantsOf(session);
+  if (grant !== undefined) grants.add(grant);
+  if (!hangs) return;
+  // A signature holds for as long as the connection.
+  if (grant?.by !== 'token') grants.signedInBy = undefined;
+  else if (grant.endsAtMs >= (grants.signedInBy?.endsAtMs ?? 0)) grants.signedInBy = grant;
 }
 
 /** Sends which watched users are online, and subscribes to their changes. Source: §8.3. */
@@ -129,8 +195,7 @@ export function signOut(hub: Hub, session: Session): MaybePromise<void> {
   return ask('signOut', () => hub.authority.signOut(app, user.id));
 }
 
-/** `shown`: the reason for the log and for the app's live streams, without personal data. */
-function refuse(hub: Hub, session: Session, shown: string, why = shown): void {
+function refuse(hub: Hub, session: Session, { why, shown = why }: Refused): void {
   hub.rateLimitedLog.info(
     'Sign-in refused',
     { app: session.app.id },
@@ -144,19 +209,4 @@ function refuse(hub: Hub, session: Session, shown: string, why = shown): void {
     reason: shown,
     advice: inBandProblems['signin-invalid'].advice,
   });
-}
-
-function describe(why: Exclude<ParsedUserData, { ok: true }>['why']): string {
-  switch (why) {
-    case 'not-an-object':
-      return 'Invalid user_data: it must be a string that holds a JSON object';
-    case 'no-id':
-      return 'Invalid user_data: id must be a string that is not empty';
-    case 'user-info-not-an-object':
-      return 'Invalid user_data: user_info must be an object if it is given';
-    case 'bad-watchlist':
-      return 'Invalid user_data: watchlist must be an array of user ids';
-    default:
-      return why satisfies never;
-  }
 }

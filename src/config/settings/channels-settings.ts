@@ -114,6 +114,38 @@ const HISTORY_RULES_MAX = 100;
 /** Each handshake of a page is compared with all of them. */
 const ORIGINS_MAX = 100;
 
+/** Each subscription without a signature is compared with all of them. */
+const GRANTED_PATTERNS_MAX = 100;
+
+const grantedChannel = textThat(
+  /^(?=.{1,206}$)(?:private-|presence-)[\w\-=@,.;]{0,191}(?:\*|\{user\})?$/,
+  'be the name of a private, encrypted or presence channel, or the beginning of such names and *; {user} may end it',
+  '',
+);
+
+const grants = z.strictObject({
+  channels: z
+    .record(grantedChannel, z.array(z.enum(['subscribe', 'client-events'])))
+    .refine((channels) => Object.keys(channels).length <= GRANTED_PATTERNS_MAX, {
+      error: `must have at most ${GRANTED_PATTERNS_MAX} entries`,
+    })
+    .default({})
+    .describe(
+      'What every connection that is signed in may do, besides what its grants say: patterns and lists of `subscribe` and `client-events`. `{user}` at the end of a pattern stands for the id of the user.',
+    ),
+  leewaySeconds: wholeNumber(
+    { min: 0, max: 300 },
+    30,
+    'Seconds by which the clock of an issuer may differ. Connections are closed at random within this time after their grants have ended.',
+  ),
+  audience: anyText('')
+    .nullable()
+    .default(null)
+    .describe('Tokens may name this `aud`, besides the id or a key of the app.'),
+  channelsClaim: text('').default('channels').describe('The claim of a token with its channels.'),
+  userClaim: text('').default('sub').describe('The claim of a token with the id of its user.'),
+});
+
 const webhook = z.strictObject({
   url: httpUrl('The http or https URL that receives the events.'),
   events: oneOrMore(
@@ -165,6 +197,12 @@ export const appSettings = z
       .default([])
       .describe(
         'The origins whose pages may connect, such as `https://shop.example.com`, `https://*.example.com` or `http://localhost:*`; hosts without a scheme, `null` and `*` as well. Empty: all. Pages of others are closed with 4009; clients that send no `Origin` are not pages.',
+      ),
+    grants: grants
+      .meta({ id: 'AppGrants' })
+      .optional()
+      .describe(
+        'Accept grants: one sign-in, or a token, for many private and presence channels. Left out: each channel needs a signature. See [authorisation](../use/authorization.md).',
       ),
     limits: limits.meta({ id: 'AppLimits' }).prefault({}),
     history: z

@@ -441,6 +441,7 @@ export type App = {
   readonly watchlists: boolean;
   readonly authorizedConnectionsOnly: boolean;
   readonly allowedOrigins: readonly string[];
+  readonly grants?: AppGrants | undefined;
   readonly limits: AppLimits;
   readonly history: readonly HistoryRule[];
   readonly webhooks: readonly AppWebhook[];
@@ -462,12 +463,29 @@ export type AppChanges = {
   readonly watchlists?: boolean | undefined;
   readonly authorizedConnectionsOnly?: boolean | undefined;
   readonly allowedOrigins?: readonly string[] | undefined;
+  readonly grants?: AppGrantsInput | undefined;
   readonly limits?: AppLimitsInput | undefined;
   readonly history?: readonly HistoryRuleInput[] | undefined;
   readonly webhooks?: readonly AppWebhookInput[] | undefined;
   readonly pushRules?: readonly PushRuleInput[] | undefined;
   readonly name?: string | undefined;
   readonly enabled?: boolean | undefined;
+};
+
+export type AppGrants = {
+  readonly channels: Readonly<Record<string, readonly ("subscribe" | "client-events")[]>>;
+  readonly leewaySeconds: number;
+  readonly audience: string | null;
+  readonly channelsClaim: string;
+  readonly userClaim: string;
+};
+
+export type AppGrantsInput = {
+  readonly channels?: Readonly<Record<string, readonly ("subscribe" | "client-events")[]>> | undefined;
+  readonly leewaySeconds?: number | undefined;
+  readonly audience?: string | null | undefined;
+  readonly channelsClaim?: string | undefined;
+  readonly userClaim?: string | undefined;
 };
 
 export type AppKey = {
@@ -562,6 +580,7 @@ export type ChangedApp = {
   readonly watchlists: boolean;
   readonly authorizedConnectionsOnly: boolean;
   readonly allowedOrigins: readonly string[];
+  readonly grants?: AppGrants | undefined;
   readonly limits: AppLimits;
   readonly history: readonly HistoryRule[];
   readonly webhooks: readonly AppWebhook[];
@@ -887,6 +906,7 @@ export type NewApp = {
   readonly watchlists?: boolean | undefined;
   readonly authorizedConnectionsOnly?: boolean | undefined;
   readonly allowedOrigins?: readonly string[] | undefined;
+  readonly grants?: AppGrantsInput | undefined;
   readonly limits?: AppLimitsInput | undefined;
   readonly history?: readonly HistoryRuleInput[] | undefined;
   readonly webhooks?: readonly AppWebhookInput[] | undefined;

@@ -1,4 +1,4 @@
-import { decodeBase64 } from '../../push/credentials/base64url.ts';
+import { decodeBase64 } from '../../runtime/base64url.ts';
 import { isJsonObject, parseJsonObject } from '../../runtime/json-object.ts';
 import type { SubscriptionKeys } from './encryption.ts';
 

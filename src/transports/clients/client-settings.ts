@@ -16,6 +16,7 @@ export interface ClientSettings extends HeartbeatTimes {
 export interface ClientMeter {
   readonly count: {
     (counter: 'connectionsRefused', by: number, why: RefusalCloseCode | 'address'): void;
+    (counter: 'grantsEnded', by: number, why: 'expired' | 'revoked'): void;
     (
       counter:
         | 'connectionsOpened'

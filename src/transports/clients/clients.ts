@@ -8,6 +8,7 @@ import type { ConnectionQuota } from '../../channels/ports.ts';
 import type { Problem } from '../../channels/problems/problem-book.ts';
 import { reportProblem } from '../../channels/problems/report-problem.ts';
 import type { Session } from '../../channels/subscribing/session.ts';
+import { refuseWaiting } from '../../channels/subscribing/subscribe.ts';
 import type { ClientMessage } from '../../channels/wire.ts';
 import { connectionEstablished, PING, PONG, readClientMessage } from '../../channels/wire.ts';
 import type { Clock } from '../../runtime/ports.ts';
@@ -307,6 +308,7 @@ export class Clients {
       // A late engine must not make the client give its connection up.
       const pings = this.frameQueue.takeLate(connection, isPing);
       for (let n = 0; n < pings; n++) connection.send(PONG);
+      if (connection.grants !== undefined) this.checkGrants(connection);
     }
     for (const [connection, byMs] of this.authoriseByMs) {
       // In the order of their deadlines.
@@ -316,6 +318,15 @@ export class Clients {
     checkHeartbeats(part, nowMs, this.settings, (connection, problem) =>
       endWith(connection, problem),
     );
+  }
+
+  /** Ends what hangs on grants that have ended, and what has waited too long for a sign-in. */
+  private checkGrants(connection: ClientConnection): void {
+    if (!connection.isOpen) return;
+    refuseWaiting(this.hub, connection);
+    if (connection.grants?.hasEnded(this.hub.clock.now()) !== true) return;
+    this.meter.count('grantsEnded', 1, 'expired');
+    endWith(connection, 'grant-expired');
   }
 
   private payFrames(connection: ClientConnection, seconds: number): void {

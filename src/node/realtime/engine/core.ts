@@ -128,6 +128,7 @@ function hubOf(
     // A full buffer closes the connection, so half of it stays free for live events.
     historySendBytes: settings.sendBufferBytes / 2,
     subscriptionErrors: settings.subscriptionErrors,
+    authorizationTimeoutSeconds: settings.authorizationTimeoutSeconds,
     asked: parts.live.asked,
     turns,
   };

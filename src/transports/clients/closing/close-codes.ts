@@ -16,6 +16,7 @@ export type ConnectionProblem =
   | 'server-restarting'
   | 'engine-failed'
   | 'events-lost'
+  | 'grant-expired'
   | 'message-lost'
   | 'binary-frame'
   | 'too-many-frames'
@@ -120,6 +121,13 @@ export const closeCodes = {
     when: 'A subscription or sign-in could not be answered, because the state of channels, members and users could not be reached. With several servers: Redis was away for 30 to 40 s. The log has the reason.',
     advice: 'Look at `/readyz` of the server; clients come back by themselves after a pause.',
   },
+  'grant-expired': {
+    code: 4200,
+    message: 'Grant expired, please reconnect',
+    when: 'A grant or token has ended by which the connection is in a channel or signed in.',
+    advice:
+      'Nothing: clients reconnect at once and get a new grant. To prevent it, sign in again with a new one before.',
+  },
   'events-lost': {
     code: 4200,
     message: 'Events may have been missed, please reconnect',
@@ -164,6 +172,7 @@ export type RefusalProblem = Exclude<
   ConnectionProblem,
   | 'terminated'
   | 'not-authorised-in-time'
+  | 'grant-expired'
   | 'no-pong'
   | 'binary-frame'
   | 'too-many-frames'

@@ -1,0 +1,36 @@
+import type { ChannelName } from '../channel-name.ts';
+
+/** What a grant allows in a channel. */
+export const RIGHTS = ['subscribe', 'client-events'] as const;
+export type Right = (typeof RIGHTS)[number];
+
+/** The channels of one entry of a grant, and what is allowed in them. */
+export interface GrantPattern {
+  readonly kind: ChannelName['kind'];
+  /** The whole name, or its beginning. */
+  readonly text: string;
+  readonly isBeginning: boolean;
+  readonly rights: ReadonlySet<Right>;
+}
+
+/** What a connection may do in channels that need authorisation, and until when. Source: identity, §3.1. */
+export interface Grant {
+  readonly patterns: readonly GrantPattern[];
+  /** Milliseconds since 1970; infinite if it lasts as long as its connection. */
+  readonly endsAtMs: number;
+  readonly by: 'sign-in' | 'token' | 'setting';
+  /** The token that carried it. */
+  readonly token?: string | undefined;
+  /** The user whom the token names. */
+  readonly userId?: string | undefined;
+}
+
+/** Whether a grant gives a right in a channel. A pattern covers channels of its own kind only. */
+export function covers({ patterns }: Grant, channel: ChannelName, right: Right): boolean {
+  return patterns.some(
+    ({ kind, text, isBeginning, rights }) =>
+      kind === channel.kind &&
+      rights.has(right) &&
+      (isBeginning ? channel.text.startsWith(text) : channel.text === text),
+  );
+}

@@ -1,0 +1,150 @@
+import type { JsonObject } from '../../runtime/json-object.ts';
+import { isSignedBy, JWT_LENGTH_MAX, parseJwt, type UnverifiedJwt } from '../../runtime/jwt.ts';
+import { type App, type AppGrants, secretOf } from '../app.ts';
+import { isUserId } from '../channel-name.ts';
+import type { GrantPattern } from '../grants/grant.ts';
+import { readPatterns } from '../grants/read-patterns.ts';
+import { readUserData, type UserData } from '../wire.ts';
+
+/** Verifies tokens that clients present. Source: identity, §3.2 and §3.4. */
+
+/** What came of a token, as the label of a metric. */
+export type TokenResult =
+  | 'accepted'
+  | 'malformed'
+  | 'key'
+  | 'signature'
+  | 'expired'
+  | 'early'
+  | 'issuer'
+  | 'audience'
+  | 'claim'
+  | 'revoked';
+
+export interface AcceptedToken {
+  readonly ok: true;
+  /** `undefined`: the token names none. */
+  readonly user: UserData | undefined;
+  /** What confirms a sign-in with it: the user as JSON. */
+  readonly userText: string;
+  readonly patterns: readonly GrantPattern[];
+  /** Seconds since 1970. */
+  readonly endsAtSeconds: number;
+}
+
+export type ReadToken =
+  | AcceptedToken
+  /** `why` quotes nothing of the token. */
+  | { readonly ok: false; readonly result: TokenResult; readonly why: string };
+
+const ALGORITHMS = ['HS256', 'RS256', 'ES256', 'EdDSA'];
+
+const DAYS_MAX = 31;
+const EXP_MAX_SECONDS = DAYS_MAX * 86_400;
+
+/** Whether an `auth` is a token rather than a key and a signature, which have a colon between them. */
+export function isToken(app: App, auth: string | undefined): auth is string {
+  return (
+    app.grants !== undefined &&
+    auth !== undefined &&
+    !auth.includes(':') &&
+    auth.split('.', 4).length === 3
+  );
+}
+
+/** Reads a token of an app that takes grants: first the signature, and only then what it says. */
+export function readToken(
+  app: App & { readonly grants: AppGrants },
+  token: string,
+  nowSeconds: number,
+): ReadToken {
+  const jwt = parseJwt(token);
+  if (jwt === undefined) {
+    return refused('malformed', `it must be a JWT of at most ${JWT_LENGTH_MAX} characters`);
+  }
+  const { alg } = jwt.header;
+  if (typeof alg !== 'string' || !ALGORITHMS.includes(alg)) {
+    return refused('malformed', 'alg must be HS256, RS256, ES256 or EdDSA');
+  }
+  // RFC 7515, 4.1.11: it lists extensions that must be supported, and we support none.
+  if (Object.hasOwn(jwt.header, 'crit')) return refused('malformed', 'crit is not supported');
+  const secrets = alg === 'HS256' ? secretsFor(app, jwt) : [];
+  if (secrets.length === 0) return refused('key', 'no key of this app fits its kid and alg');
+  if (!secrets.some((secret) => isSignedBy(secret, jwt))) {
+    return refused('signature', 'the signature does not match');
+  }
+  const claims = jwt.readClaims();
+  return claims === undefined
+    ? refused('malformed', 'its claims must be a JSON object')
+    : readClaims(app, claims, nowSeconds);
+}
+
+/** Without a `kid`, each key of the app may have signed it. */
+function secretsFor(app: App, { header }: UnverifiedJwt): readonly string[] {
+  const { kid } = header;
+  if (kid === undefined) return app.keys.map(({ secret }) => secret);
+  const secret = typeof kid === 'string' ? secretOf(app, kid) : undefined;
+  return secret === undefined ? [] : [secret];
+}
+
+function readClaims(
+  app: App & { readonly grants: AppGrants },
+  claims: JsonObject,
+  nowSeconds: number,
+): ReadToken {
+  const { leewaySeconds, channelsClaim } = app.grants;
+  const { exp, nbf, iat, aud } = claims;
+  if (!isTime(exp) || exp > nowSeconds + EXP_MAX_SECONDS) {
+    return refused('claim', `exp must be a time within ${DAYS_MAX} days`);
+  }
+  if (nowSeconds >= exp + leewaySeconds) return refused('expired', 'it has expired');
+  for (const [name, time] of [['nbf', nbf] as const, ['iat', iat] as const]) {
+    if (time === undefined) continue;
+    if (!isTime(time)) return refused('claim', `the claim \`${name}\` must be a time`);
+    if (time > nowSeconds + leewaySeconds) return refused('early', 'it is not valid yet');
+  }
+  if (aud !== undefined && !isAudience(app, aud)) {
+    return refused('audience', 'the audience is another');
+  }
+  const read = readPatterns(claims[channelsClaim] ?? {});
+  if (!read.ok) return refused('claim', `the claim \`${channelsClaim}\` ${read.why}`);
+  const user = readUser(app.grants, claims);
+  if (typeof user === 'string') return refused('claim', user);
+  return { ok: true, ...user, patterns: read.patterns, endsAtSeconds: exp };
+}
+
+/** The user whom the claims describe, or what is wrong with them. */
+function readUser(
+  { userClaim }: AppGrants,
+  claims: JsonObject,
+): string | Pick<AcceptedToken, 'user' | 'userText'> {
+  const id = claims[userClaim];
+  if (id === undefined) return { user: undefined, userText: '' };
+  if (typeof id !== 'string' || !isUserId(id))
+    return `the claim \`${userClaim}\` must be a user id`;
+  const { user_info, watchlist, live } = claims;
+  const read = readUserData(JSON.stringify({ id, user_info, watchlist, live }));
+  if (read.ok) return { user: read.user, userText: JSON.stringify({ id, user_info }) };
+  return read.why === 'bad-watchlist'
+    ? 'the claim `watchlist` must be an array of user ids'
+    : 'the claim `user_info` must be an object';
+}
+
+function isAudience(app: App & { readonly grants: AppGrants }, aud: unknown): boolean {
+  const { audience } = app.grants;
+  const ours = [
+    app.id,
+    ...app.keys.map(({ key }) => key),
+    ...(audience === null ? [] : [audience]),
+  ];
+  const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
+  return named.some((one) => typeof one === 'string' && ours.includes(one));
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+function refused(result: TokenResult, why: string): ReadToken {
+  return { ok: false, result, why: `Invalid token: ${why}` };
+}

@@ -1,0 +1,105 @@
+import { isUserId } from '../channel-name.ts';
+import type { Grant } from '../grants/grant.ts';
+import { readUserGrants } from '../grants/read-user-grants.ts';
+import type { Hub } from '../hub.ts';
+import { refuseSignIn } from '../signatures/authorise.ts';
+import { readToken } from '../signatures/token.ts';
+import type { Session } from '../subscribing/session.ts';
+import { withoutData } from '../watching/tap.ts';
+import { type ParsedUserData, readUserData, type UserData } from '../wire.ts';
+
+/** Into how many parts the ends of grants of one second are spread. */
+const SPREAD_PARTS = 1000;
+
+/** A user that a client presents, by a signature or a token. */
+export interface Presented {
+  readonly user: UserData;
+  /** What confirms the sign-in. */
+  readonly userText: string;
+  /** What comes with it. */
+  readonly grant: Grant | undefined;
+}
+
+/** Why a sign-in is refused. `shown`: the same for the log and for live streams, without personal data. */
+export interface Refused {
+  readonly why: string;
+  readonly shown?: string;
+}
+
+/** Reads a user that the app's backend has signed. */
+export function readSigned(
+  hub: Hub,
+  session: Session,
+  signed: { readonly auth: string; readonly userData: string },
+): Presented | Refused {
+  const { app } = session;
+  const { userData } = signed;
+  const refused = refuseSignIn(session, signed);
+  if (refused !== undefined) return { why: refused, shown: withoutData(refused, userData) };
+  const parsed = readUserData(userData);
+  if (!parsed.ok) return { why: describe(parsed.why) };
+  const { user } = parsed;
+  if (!isUserId(user.id)) {
+    return {
+      why: 'Invalid user_data: id has characters that no channel name may have, or too many',
+    };
+  }
+  if (app.grants === undefined) return { user, userText: userData, grant: undefined };
+  const { leewaySeconds } = app.grants;
+  const nowSeconds = hub.clock.now() / 1000;
+  const read = readUserGrants(userData, { nowSeconds, leewaySeconds });
+  if (read === undefined) return { user, userText: userData, grant: undefined };
+  if (!read.ok) return { why: read.why };
+  const { patterns, endsAtSeconds } = read;
+  const endsAtMs = endOf(session, endsAtSeconds);
+  return { user, userText: userData, grant: { patterns, endsAtMs, by: 'sign-in' } };
+}
+
+type Verified =
+  | {
+      readonly ok: true;
+      readonly user: UserData | undefined;
+      readonly userText: string;
+      readonly userClaim: string;
+      readonly grant: Grant;
+    }
+  | { readonly ok: false; readonly why: string };
+
+/** Verifies a token of a client, and counts what came of it. */
+export function readPresentedToken(hub: Hub, session: Session, token: string): Verified {
+  const { app } = session;
+  const { grants } = app;
+  if (grants === undefined) return { ok: false, why: 'The app takes no tokens' };
+  const read = readToken({ ...app, grants }, token, hub.clock.now() / 1000);
+  hub.meter.count('tokens', 1, read.ok ? 'accepted' : read.result);
+  if (!read.ok) return read;
+  const { user, userText, patterns, endsAtSeconds } = read;
+  const endsAtMs = endOf(session, endsAtSeconds);
+  const grant = { patterns, endsAtMs, by: 'token', token, userId: user?.id } as const;
+  return { ok: true, user, userText, userClaim: grants.userClaim, grant };
+}
+
+/**
+ * When a grant ends. Connections whose grants end in the same second do not reconnect in the same one: their ends are
+ * spread over the leeway. Milliseconds since 1970.
+ */
+function endOf({ app, socketId }: Session, endsAtSeconds: number | undefined): number {
+  if (endsAtSeconds === undefined) return Number.POSITIVE_INFINITY;
+  const spread = (Number(socketId.slice(socketId.indexOf('.') + 1)) % SPREAD_PARTS) / SPREAD_PARTS;
+  return 1000 * (endsAtSeconds + spread * (app.grants?.leewaySeconds ?? 0));
+}
+
+function describe(why: Exclude<ParsedUserData, { ok: true }>['why']): string {
+  switch (why) {
+    case 'not-an-object':
+      return 'Invalid user_data: it must be a string that holds a JSON object';
+    case 'no-id':
+      return 'Invalid user_data: id must be a string that is not empty';
+    case 'user-info-not-an-object':
+      return 'Invalid user_data: user_info must be an object if it is given';
+    case 'bad-watchlist':
+      return 'Invalid user_data: watchlist must be an array of user ids';
+    default:
+      return why satisfies never;
+  }
+}
