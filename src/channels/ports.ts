@@ -8,7 +8,7 @@ import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
 import type { Ask } from './live/ask.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import type { InBandProblem } from './problems/problems.ts';
-import type { TokenResult } from './signatures/token.ts';
+import type { TokenResult } from './signatures/token-result.ts';
 import type { SocketId } from './socket-id.ts';
 
 /** What the core requires from its surroundings, and what it promises in return. */

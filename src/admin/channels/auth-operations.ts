@@ -20,7 +20,7 @@ export const authOperations: readonly Operation[] = [
       .strictObject({
         channel: text,
         socketId: text,
-        auth: text.describe('What the backend has answered: KEY:SIGNATURE.'),
+        auth: text.describe('What the backend has answered: KEY:SIGNATURE, or a token.'),
         channelData: text.optional().describe('`channel_data` exactly as the client has sent it.'),
       })
       .meta({ id: 'Authorisation' }),
@@ -32,7 +32,7 @@ export const authOperations: readonly Operation[] = [
           signed: z
             .string()
             .describe(
-              'The text to sign with the secret of the key. The response never contains the signature.',
+              'The text to sign with the secret of the key; empty for a token. The response never contains the signature.',
             ),
         }),
       })
@@ -40,7 +40,7 @@ export const authOperations: readonly Operation[] = [
     refusals: ['not-found', 'conflict'],
     act: async ({ apps }, { path, body }) => {
       const { tenant: app } = await apps.get(path('id'));
-      const { signed, ...found } = examineAuth(app, body);
+      const { signed, ...found } = examineAuth(app, body, Date.now() / 1000);
       return { ...found, expected: { signed } };
     },
   }),

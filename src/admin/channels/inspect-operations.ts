@@ -178,6 +178,20 @@ export const inspectOperations: readonly Operation[] = [
       .extend({
         channelNames: z.array(z.string()).describe('The first 1,000.'),
         watching: count.describe('Users on its watchlist.'),
+        grants: z
+          .array(
+            z
+              .strictObject({
+                by: z.enum(['sign-in', 'token', 'setting']),
+                patterns: z.array(z.string()),
+                endsAtMs: z
+                  .number()
+                  .nullable()
+                  .describe('null: it lasts as long as the connection.'),
+              })
+              .meta({ id: 'ConnectionGrant' }),
+          )
+          .describe('The last eight grants that it presented.'),
       })
       .meta({ id: 'ConnectionDetails' }),
     refusals: ['not-found', 'conflict'],
@@ -190,6 +204,7 @@ export const inspectOperations: readonly Operation[] = [
         ...showConnection(found, rights),
         channelNames: found.channelNames,
         watching: found.watching,
+        grants: found.grants ?? [],
       };
     },
   }),

@@ -21,6 +21,16 @@ export interface ConnectionDetails extends ListedConnection {
   readonly channelNames: readonly string[];
   /** Users on its watchlist. */
   readonly watching: number;
+  /** Servers of 0.1.0 have none. */
+  readonly grants?: readonly ListedGrant[] | undefined;
+}
+
+/** One of the grants that a connection keeps. */
+export interface ListedGrant {
+  readonly by: 'sign-in' | 'token' | 'setting';
+  readonly patterns: readonly string[];
+  /** Milliseconds since 1970; `null`: it lasts as long as the connection. */
+  readonly endsAtMs: number | null;
 }
 
 export interface ConnectionFilter {

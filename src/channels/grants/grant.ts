@@ -27,10 +27,23 @@ export interface Grant {
 
 /** Whether a grant gives a right in a channel. A pattern covers channels of its own kind only. */
 export function covers({ patterns }: Grant, channel: ChannelName, right: Right): boolean {
-  return patterns.some(
+  return patternCovering(patterns, channel, right) !== undefined;
+}
+
+export function patternCovering(
+  patterns: readonly GrantPattern[],
+  channel: ChannelName,
+  right: Right,
+): GrantPattern | undefined {
+  return patterns.find(
     ({ kind, text, isBeginning, rights }) =>
       kind === channel.kind &&
       rights.has(right) &&
       (isBeginning ? channel.text.startsWith(text) : channel.text === text),
   );
+}
+
+/** A pattern as it was given. */
+export function nameOf({ text, isBeginning }: GrantPattern): string {
+  return isBeginning ? `${text}*` : text;
 }

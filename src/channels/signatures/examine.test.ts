@@ -30,7 +30,7 @@ interface Given {
 function examine({ channel = 'private-room', socketId = SOCKET, channelData, ...given }: Given) {
   const signed = `${socketId}:${channel}${channelData === undefined ? '' : `:${channelData}`}`;
   const auth = given.auth ?? `${KEY}:${given.signature ?? hmac(signed)}`;
-  const found = examineAuth(app, { channel, socketId, auth, channelData });
+  const found = examineAuth(app, { channel, socketId, auth, channelData }, 0);
   // It never reveals a secret, or a signature that would be right.
   for (const secret of [SECRET, OTHER_SECRET, hmac(signed), hmac(signed, OTHER_SECRET)]) {
     expect(JSON.stringify(found)).not.toContain(secret);
@@ -52,7 +52,7 @@ describe('an authorisation', () => {
       const auth = `${KEY}:${hmac(signed)}`;
       for (const channelData of [undefined, '']) {
         expect(
-          examineAuth(app, { channel: 'private-room', socketId: SOCKET, auth, channelData }),
+          examineAuth(app, { channel: 'private-room', socketId: SOCKET, auth, channelData }, 0),
         ).toEqual({
           ok: true,
           text: 'The authorisation is right.',

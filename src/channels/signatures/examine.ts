@@ -1,10 +1,13 @@
 import { CryptoHasher } from 'bun';
 import { isJsonObject } from '../../runtime/json-object.ts';
-import type { App } from '../app.ts';
-import { needsAuthorisation, parseChannelName } from '../channel-name.ts';
+import type { App, AppGrants } from '../app.ts';
+import { type ChannelName, needsAuthorisation, parseChannelName } from '../channel-name.ts';
+import { nameOf, patternCovering } from '../grants/grant.ts';
+import { patternsFor } from '../grants/read-patterns.ts';
 import { parseSocketId } from '../socket-id.ts';
 import { subscriptionTexts } from './authorise.ts';
 import { sameSignature, sign } from './signature.ts';
+import { isToken, readToken } from './token.ts';
 
 /** The authorisation of a subscription as a client sent it. */
 export interface ExaminedAuth {
@@ -34,7 +37,7 @@ const PREFIXES = ['private-', 'presence-', 'private-encrypted-'] as const;
  * Determines whether an authorisation is valid and, if not, which part is wrong, by trying common mistakes. Never
  * returns a secret or a signature.
  */
-export function examineAuth(app: App, asked: ExaminedAuth): ExaminedSignature {
+export function examineAuth(app: App, asked: ExaminedAuth, nowSeconds: number): ExaminedSignature {
   const channelData = asked.channelData === '' ? undefined : asked.channelData;
   const given = { ...asked, channelData };
   const { channel, socketId, auth } = given;
@@ -48,6 +51,10 @@ export function examineAuth(app: App, asked: ExaminedAuth): ExaminedSignature {
   }
   if (!needsAuthorisation(parsed.channel)) {
     return wrong('This channel is public: subscriptions to it need no authorisation.');
+  }
+  const { grants } = app;
+  if (grants !== undefined && isToken(app, auth)) {
+    return examineToken({ ...app, grants }, auth, { channel: parsed.channel, nowSeconds });
   }
   const colon = auth.indexOf(':');
   if (colon < 1 || colon === auth.length - 1) {
@@ -230,6 +237,26 @@ function shapeFault(signature: string): string | undefined {
     return 'The signature has the length of SHA-1: it must be an HMAC with SHA-256.';
   }
   return `The signature must be 64 hexadecimal digits in lower case; this one has ${signature.length} characters.`;
+}
+
+/** Whether a token is valid, and lets its bearer into a channel. */
+function examineToken(
+  app: App & { readonly grants: AppGrants },
+  token: string,
+  { channel, nowSeconds }: { readonly channel: ChannelName; readonly nowSeconds: number },
+): ExaminedSignature {
+  const read = readToken(app, token, nowSeconds);
+  const said = (ok: boolean, text: string): ExaminedSignature => ({ ok, text, signed: '' });
+  if (!read.ok) return said(false, `${read.why}.`);
+  const { user, patterns } = read;
+  if (channel.kind === 'presence' && user === undefined) {
+    return said(false, 'The token is valid, but names no user, whom a presence channel needs.');
+  }
+  const ofUser = user === undefined ? [] : patternsFor(app.grants.channels, user.id);
+  const pattern = patternCovering([...patterns, ...ofUser], channel, 'subscribe');
+  return pattern === undefined
+    ? said(false, 'The token is valid, but none of its patterns covers the channel.')
+    : said(true, `The token is valid, and its pattern ${nameOf(pattern)} covers the channel.`);
 }
 
 function parsedJson(text: string): unknown {

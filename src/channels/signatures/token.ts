@@ -5,21 +5,9 @@ import { isUserId } from '../channel-name.ts';
 import type { GrantPattern } from '../grants/grant.ts';
 import { readPatterns } from '../grants/read-patterns.ts';
 import { readUserData, type UserData } from '../wire.ts';
+import type { TokenResult } from './token-result.ts';
 
 /** Verifies tokens that clients present. Source: identity, §3.2 and §3.4. */
-
-/** What came of a token, as the label of a metric. */
-export type TokenResult =
-  | 'accepted'
-  | 'malformed'
-  | 'key'
-  | 'signature'
-  | 'expired'
-  | 'early'
-  | 'issuer'
-  | 'audience'
-  | 'claim'
-  | 'revoked';
 
 export interface AcceptedToken {
   readonly ok: true;
@@ -32,7 +20,7 @@ export interface AcceptedToken {
   readonly endsAtSeconds: number;
 }
 
-export type ReadToken =
+export type CheckedToken =
   | AcceptedToken
   /** `why` quotes nothing of the token. */
   | { readonly ok: false; readonly result: TokenResult; readonly why: string };
@@ -57,7 +45,7 @@ export function readToken(
   app: App & { readonly grants: AppGrants },
   token: string,
   nowSeconds: number,
-): ReadToken {
+): CheckedToken {
   const jwt = parseJwt(token);
   if (jwt === undefined) {
     return refused('malformed', `it must be a JWT of at most ${JWT_LENGTH_MAX} characters`);
@@ -91,7 +79,7 @@ function readClaims(
   app: App & { readonly grants: AppGrants },
   claims: JsonObject,
   nowSeconds: number,
-): ReadToken {
+): CheckedToken {
   const { leewaySeconds, channelsClaim } = app.grants;
   const { exp, nbf, iat, aud } = claims;
   if (!isTime(exp) || exp > nowSeconds + EXP_MAX_SECONDS) {
@@ -145,6 +133,6 @@ function isTime(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
 }
 
-function refused(result: TokenResult, why: string): ReadToken {
+function refused(result: TokenResult, why: string): CheckedToken {
   return { ok: false, result, why: `Invalid token: ${why}` };
 }

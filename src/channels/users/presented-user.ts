@@ -12,7 +12,7 @@ import { type ParsedUserData, readUserData, type UserData } from '../wire.ts';
 const SPREAD_PARTS = 1000;
 
 /** A user that a client presents, by a signature or a token. */
-export interface Presented {
+export interface PresentedUser {
   readonly user: UserData;
   /** What confirms the sign-in. */
   readonly userText: string;
@@ -21,7 +21,7 @@ export interface Presented {
 }
 
 /** Why a sign-in is refused. `shown`: the same for the log and for live streams, without personal data. */
-export interface Refused {
+export interface RefusedSignIn {
   readonly why: string;
   readonly shown?: string;
 }
@@ -31,7 +31,7 @@ export function readSigned(
   hub: Hub,
   session: Session,
   signed: { readonly auth: string; readonly userData: string },
-): Presented | Refused {
+): PresentedUser | RefusedSignIn {
   const { app } = session;
   const { userData } = signed;
   const refused = refuseSignIn(session, signed);

@@ -14,7 +14,12 @@ import {
   type UserData,
   watchlistEvents,
 } from '../wire.ts';
-import { type Presented, type Refused, readPresentedToken, readSigned } from './presented-user.ts';
+import {
+  type PresentedUser,
+  type RefusedSignIn,
+  readPresentedToken,
+  readSigned,
+} from './presented-user.ts';
 import { watchTopic } from './watchlist-events.ts';
 
 /** The limit of users that one connection may watch. Source: Channels protocol, §16. */
@@ -102,7 +107,7 @@ function refuseOther({ user }: Session, { id }: UserData): string | undefined {
 function enterAs(
   hub: Hub,
   session: Session,
-  presented: Presented,
+  presented: PresentedUser,
   how: 'confirmed' | 'quiet',
 ): MaybePromise<void> {
   const { user, userText } = presented;
@@ -142,7 +147,7 @@ function enterAs(
 }
 
 /** `hangs`: whether the sign-in hangs on a token, or on nothing yet. */
-function keepGrant(session: Session, { grant }: Presented, hangs: boolean): void {
+function keepGrant(session: Session, { grant }: PresentedUser, hangs: boolean): void {
   if (session.app.grants === undefined) return;
   const grants = grantsOf(session);
   if (grant !== undefined) grants.add(grant);
@@ -195,7 +200,7 @@ export function signOut(hub: Hub, session: Session): MaybePromise<void> {
   return ask('signOut', () => hub.authority.signOut(app, user.id));
 }
 
-function refuse(hub: Hub, session: Session, { why, shown = why }: Refused): void {
+function refuse(hub: Hub, session: Session, { why, shown = why }: RefusedSignIn): void {
   hub.rateLimitedLog.info(
     'Sign-in refused',
     { app: session.app.id },

@@ -681,6 +681,13 @@ export type ConnectionDetails = {
   readonly server: string;
   readonly channelNames: readonly string[];
   readonly watching: number;
+  readonly grants: readonly ConnectionGrant[];
+};
+
+export type ConnectionGrant = {
+  readonly by: "sign-in" | "token" | "setting";
+  readonly patterns: readonly string[];
+  readonly endsAtMs: number | null;
 };
 
 export type Device = {

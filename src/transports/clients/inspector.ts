@@ -1,4 +1,5 @@
 import type { App } from '../../channels/app.ts';
+import { type Grant, nameOf } from '../../channels/grants/grant.ts';
 import { parseSocketId } from '../../channels/socket-id.ts';
 import type { UserSessions } from '../../channels/users/user-sessions.ts';
 import type { Clock } from '../../runtime/ports.ts';
@@ -49,6 +50,15 @@ export interface InspectedDetails extends InspectedConnection {
   readonly channelNames: readonly string[];
   /** Users on its watchlist. */
   readonly watching: number;
+  readonly grants: readonly InspectedGrant[];
+}
+
+/** One of the grants that a connection keeps. */
+export interface InspectedGrant {
+  readonly by: 'sign-in' | 'token' | 'setting';
+  readonly patterns: readonly string[];
+  /** Milliseconds since 1970; `null`: it lasts as long as the connection. */
+  readonly endsAtMs: number | null;
 }
 
 /** Some of the connections. `next` continues; `undefined` at the end. */
@@ -109,6 +119,7 @@ export class Inspector {
       ...this.show(connection),
       channelNames: subscriptions.map(({ channel }) => channel.text),
       watching: connection.watching.length,
+      grants: connection.grants?.all.map(showGrant) ?? [],
     };
   }
 
@@ -169,4 +180,12 @@ export class Inspector {
 function isUser(one: ClientConnection, user: string, channel: string | undefined): boolean {
   if (!one.signingIn && one.user?.id === user) return true;
   return channel !== undefined && one.subscription(channel)?.member?.userId === user;
+}
+
+function showGrant({ by, patterns, endsAtMs }: Grant): InspectedGrant {
+  return {
+    by,
+    patterns: patterns.map(nameOf),
+    endsAtMs: Number.isFinite(endsAtMs) ? Math.round(endsAtMs) : null,
+  };
 }

@@ -108,6 +108,15 @@ function Facts({ app, connection }: ConnectionProps) {
             <a href={pathTo(inApp(app, 'connections'), { address })}>{address}</a>
           )}
         </Fact>
+        <Fact word="Grants">
+          {connection.grants.length > 0 &&
+            connection.grants.map(({ by, patterns, endsAtMs }, at) => (
+              <div key={at}>
+                {by === 'token' ? 'Token' : 'Sign-in'} for {patterns.join(', ') || 'no channel'}
+                {endsAtMs !== null && `, until ${moment(endsAtMs)}`}
+              </div>
+            ))}
+        </Fact>
         <Fact word="Watches">{watching > 0 && counted(watching, 'user')}</Fact>
         <Fact word="Server">{connection.server}</Fact>
       </dl>

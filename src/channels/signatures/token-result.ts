@@ -1,0 +1,12 @@
+/** What came of a token, as the label of a metric. */
+export type TokenResult =
+  | 'accepted'
+  | 'malformed'
+  | 'key'
+  | 'signature'
+  | 'expired'
+  | 'early'
+  | 'issuer'
+  | 'audience'
+  | 'claim'
+  | 'revoked';
