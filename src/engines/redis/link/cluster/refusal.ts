@@ -18,9 +18,13 @@ export function refusalKind({ code, message }: RedisError): RefusalKind | undefi
   return / script: [0-9a-f]{40}/.test(message) ? undefined : KINDS[code];
 }
 
+/** What is said of a command that there is not, or that the user may not run; in scripts, by Redis 7 and by later releases. */
+const LACKS =
+  /unknown (?:redis )?command|^NOPERM|can't run this command|no permissions to run the/i;
+
 /** Returns what a service lacks without which no server of this kind can be used, if an error or a probe says so. */
 export function lackOf(message: string): RedisUnsuitable | undefined {
-  if (!/unknown (?:redis )?command|^NOPERM|can't run this command/i.test(message)) return undefined;
+  if (!LACKS.test(message)) return undefined;
   const text = /\b(?:ssubscribe|spublish)\b/i.test(message)
     ? 'has no sharded publish and subscribe (SSUBSCRIBE), which a cluster needs'
     : 'does not run scripts, which the engine needs';
