@@ -24,14 +24,17 @@ const SPREAD_CLIENTS = 6;
 const SINGLE_RATE = 500;
 const NODES = 4;
 const AT_ONCE = 256;
+/** Public channels, and as many presence channels with one member. */
+const RESTATED_EACH = 10_000;
+const LOOK_MS = 100;
 /** Processor time counts, so no step may end because the machine is slow. */
 const LATE_MS = 60_000;
 
-/** Processor time of one event. Microseconds. */
+/** Processor time of one event, or of one channel that is stated again. Microseconds. */
 export interface EventUs {
   readonly redis: number;
   readonly publishing: number;
-  readonly hearing: number;
+  readonly hearing?: number;
   /** From when the event was due to its delivery, where that is measured. */
   readonly p50Ms?: number;
 }
@@ -45,6 +48,7 @@ export const FLOWS = {
   ten: 'triggers to 10 channels, one after the other',
   single: `one channel, ${SINGLE_RATE} events/s`,
   engines: `${NODES} engines with ${AT_ONCE} events in flight each`,
+  restating: `a channel that an engine states again, of ${2 * RESTATED_EACH} after Redis has lost its data, half of them with a member`,
 } as const;
 type Flow = keyof typeof FLOWS;
 
@@ -82,6 +86,7 @@ export async function compareClusters(
     spread: await measure('spread'),
     ten: await measure('ten'),
     engines: await measure('engines'),
+    restating: await measure('restating'),
   };
   return { otherName: other.name, threads, flows };
 }
@@ -115,10 +120,14 @@ async function startSite(
     staysAwake: pinning.areApart,
   });
   const engines = parts.use(await startEngines(clone));
+  const restating = parts.use(await startRestating(clone));
   const started = parts.move();
   return {
-    run: (flow) =>
-      flow === 'engines' ? engines.run() : runServers(flow, { servers, watch, load, pinning }),
+    run(flow) {
+      if (flow === 'engines') return engines.run();
+      if (flow === 'restating') return restating.run();
+      return runServers(flow, { servers, watch, load, pinning });
+    },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }
@@ -131,7 +140,7 @@ interface Servers {
 }
 
 async function runServers(
-  flow: Exclude<Flow, 'engines'>,
+  flow: Exclude<Flow, 'engines' | 'restating'>,
   { servers, watch, load, pinning }: Servers,
 ): Promise<EventUs> {
   const { publishing, hearing } = servers;
@@ -176,6 +185,36 @@ async function startEngines(
       const ask = { channels, atOnce: AT_ONCE, seconds: SECONDS };
       const counts = await Promise.all(nodes.map((node) => node.call('publish', ask)));
       return await used(counts.reduce((sum, count) => sum + count, 0));
+    },
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}
+
+/** A node that states all it holds again, because Redis begins without data. */
+async function startRestating(
+  clone: string | undefined,
+): Promise<AsyncDisposable & { run(): Promise<EventUs> }> {
+  await using parts = new AsyncDisposableStack();
+  const redis = parts.use(await startRedis());
+  const engine = parts.use(await startEngine(redis.url, clone));
+  await engine.call('listen', { prefix: 'heard', count: RESTATED_EACH });
+  const rooms = { prefix: 'presence-room', count: RESTATED_EACH };
+  await engine.call('fill', { channels: rooms, membersEach: 1 });
+  const started = parts.move();
+  return {
+    async run() {
+      const usedBefore = usedSecondsOf(engine.pid).allThreads;
+      await redis.kill();
+      await redis.start();
+      using watch = new RedisWatch(redis.url);
+      while ((await watch.occupied()) < 2 * RESTATED_EACH) await Bun.sleep(LOOK_MS);
+      // This Redis has done nothing else.
+      const used = {
+        redis: await watch.cpuSeconds(),
+        publishing: usedSecondsOf(engine.pid).allThreads - usedBefore,
+      };
+      const us = (seconds: number) => (seconds / (2 * RESTATED_EACH)) * 1e6;
+      return { redis: us(used.redis), publishing: us(used.publishing) };
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };

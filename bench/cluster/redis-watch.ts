@@ -18,6 +18,14 @@ export class RedisWatch implements Disposable {
     return await this.info('used_memory');
   }
 
+  /** How many channels nodes hold, of all apps. */
+  async occupied(): Promise<number> {
+    const keys: readonly string[] = await this.client.send('KEYS', ['*}C:*']);
+    let sum = 0;
+    for (const key of keys) sum += Number(await this.client.send('ZCARD', [key]));
+    return sum;
+  }
+
   /** Forgets which scripts took long. */
   async forgetSlow(): Promise<void> {
     await this.client.send('CONFIG', ['SET', 'slowlog-log-slower-than', '200']);

@@ -13,6 +13,7 @@ import { countForgotten } from './history/count-forgotten.ts';
 import { type Reply, textsOf } from './link/reply.ts';
 import type { RedisScript } from './link/script.ts';
 import type { RedisLink } from './redis-link.ts';
+import { Restatements, type RestateReason, type Stated } from './restatements.ts';
 import { FORGET_APP } from './scripts/forget-app.ts';
 import { RULES } from './scripts/histories.ts';
 import { MOVED } from './scripts/moved.ts';
@@ -22,19 +23,6 @@ import { ENTER } from './scripts/statements.ts';
 import { CLAIM, EXIT, SETTLE, TICK } from './scripts/upkeep.ts';
 import { Waiters } from './waiters.ts';
 import type { WaitingEvents } from './waiting-events.ts';
-
-/**
- * Why everything is stated again: the last statement may have been lost; this node was fenced, so everything it held
- * was taken from it; or Redis has lost data.
- */
-export type RestateReason = 'unsure' | 'fenced' | 'lost';
-
-/** What a loop holds of one topic, and states to the authority. */
-export interface Stated {
-  restate(reason: RestateReason): Promise<void>;
-  /** After a loss of data: every node has had time to repeat its statements. */
-  complete(): void;
-}
 
 export interface PartitionOptions {
   readonly number: number;
@@ -66,8 +54,6 @@ export interface PartitionOptions {
 const STEADY_TICKS = 5;
 /** The limit of items that one call sweeps, so that no script runs for long. */
 const SWEEP_MAX = 100;
-/** The limit of statements in flight while everything is stated again. */
-const RESTATE_CHUNK = 128;
 const RETRY_MS = 250;
 const FORGOTTEN_AT_ONCE = 500;
 /** For how many ticks after a lost answer a node asks for its claims again: scripts of a connection that has ended may run late. */
@@ -84,6 +70,7 @@ export class Partition {
   readonly unsure = new Set<Stated>();
   readonly own: OwnChanges;
   private readonly reported: ReportedDepartures;
+  readonly restatements = new Restatements(this);
   /** Where its events wait. A statement about a topic is sent after those of the app. */
   readonly outbox: WaitingEvents;
   readonly number: number;
@@ -262,7 +249,7 @@ export class Partition {
       this.steadyTicks = isLate ? 0 : this.steadyTicks + 1;
       this.take(askedAtMs, dueMs, claims);
       if (Number(version) < applied) return this.mustRecover();
-      if (this.unsure.size > 0) await this.restate(this.unsure, 'unsure');
+      if (this.unsure.size > 0) await this.restatements.make(this.unsure, 'unsure');
       await this.stateRules();
       this.claimOwn();
       if (swept === SWEEP_MAX) await this.tick();
@@ -324,12 +311,12 @@ export class Partition {
     }
     if (found !== 'unsure') this.restating = found;
     await this.stateRules();
-    if (this.restating === undefined) return this.restate(this.unsure, 'unsure');
+    if (this.restating === undefined) return this.restatements.make(this.unsure, 'unsure');
     // If this fails halfway, all of it is repeated.
     if (this.restating === 'lost') await stateDepartures(this, this.reported);
     // Others have noticed that they are gone.
     else this.own.clear();
-    await this.restate(this.topics, this.restating);
+    await this.restatements.make(this.topics, this.restating);
     await this.leaveFormer();
     this.restating = undefined;
     this.lostSinceMs = undefined;
@@ -407,26 +394,6 @@ export class Partition {
     this.mayLackClaims = false;
     this.epoch = String(epoch);
     this.version = 0;
-  }
-
-  /** States each topic again. Topics whose statement fails stay unconfirmed. */
-  private async restate(all: ReadonlySet<Stated>, reason: RestateReason): Promise<void> {
-    const waiting = [...all];
-    for (const one of waiting) this.unsure.add(one);
-    for (let n = 0; n < waiting.length; n += RESTATE_CHUNK) {
-      const chunk = waiting.slice(n, n + RESTATE_CHUNK);
-      await Promise.all(
-        chunk.map(async (one) => {
-          this.unsure.delete(one);
-          try {
-            await one.restate(reason);
-          } catch (error) {
-            this.unsure.add(one);
-            throw error;
-          }
-        }),
-      );
-    }
   }
 
   private becomeIncomplete(): void {

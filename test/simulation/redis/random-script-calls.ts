@@ -26,6 +26,7 @@ import {
   REPORTED,
   SIGN,
   STATE,
+  STATE_AGAIN,
   TERMINATE,
 } from '../../../src/engines/redis/scripts/statements.ts';
 import { CLAIM, EXIT, SETTLE, TICK } from '../../../src/engines/redis/scripts/upkeep.ts';
@@ -60,6 +61,7 @@ export function randomScriptCall(random: Random): RandomScriptCall {
 const node = (r: Random) => r.pick(['2:n1', '2:n2', '2:n3', 'old']);
 /** What most scripts begin with. */
 const held = (r: Random) => [node(r), r.chance(0.02) ? 'other epoch' : 'epoch'];
+const FLAGS = ['', 'w', 'wc', 'wcn', 'wk', 'wkm', 'w1', 'c2'];
 const topic = (r: Random) => r.pick(TOPICS);
 const user = (r: Random) => r.pick(['ann', 'bob', 'zoë', 'a long name '.repeat(8)]);
 const app = (r: Random) => r.pick(['a', 'b']);
@@ -109,6 +111,8 @@ const CALLS: readonly (readonly [RedisScript, (random: Random) => Args])[] = [
   [STATE, state],
   [STATE, state],
   [STATE, state],
+  [STATE_AGAIN, stateAgain],
+  [STATE_AGAIN, stateAgain],
   [SIGN, (r) => [...held(r), r.pick(USERS_TOPICS), r.pick(['0', '1'])]],
   [TERMINATE, (r) => [...held(r), r.pick(USERS_TOPICS)]],
   [PUBLISH, publish],
@@ -178,12 +182,26 @@ function state(r: Random): Args {
     ...held(r),
     topic(r),
     subscriptions,
-    r.pick(['', 'w', 'wc', 'wcn', 'wk', 'wkm', 'w1', 'c2']),
+    r.pick(FLAGS),
     mode,
     r.pick([0, 0, 2]),
     socket,
     toRead(r),
     ...members(r),
+  ];
+}
+
+/** Each channel once. */
+function stateAgain(r: Random): Args {
+  const topics = TOPICS.filter(() => r.chance(0.4));
+  const [some = TOPICS[0] ?? '', ...others] = topics;
+  return [
+    ...held(r),
+    ...[some, ...others].flatMap((one) => {
+      const stated = members(r);
+      const mode = r.pick(['', 'a0', 'a20000', 'a0r', 'r', 't']);
+      return [one, r.between(1, 3), r.pick(FLAGS), mode, stated.length / 3, ...stated];
+    }),
   ];
 }
 

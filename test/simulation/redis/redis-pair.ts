@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { encodeCommand } from '../../../src/engines/redis/link/encode-command.ts';
 import type { RedisScript } from '../../../src/engines/redis/link/script.ts';
 import { MEMBERS, ROSTER } from '../../../src/engines/redis/scripts/queries.ts';
-import { STATE } from '../../../src/engines/redis/scripts/statements.ts';
+import { STATE, STATE_AGAIN } from '../../../src/engines/redis/scripts/statements.ts';
 import { Random } from '../../../testing/random.ts';
 import { drawing, keysWithDraws, withDraws } from './drawn-by-redis.ts';
 import type { RandomScriptCall } from './random-script-calls.ts';
@@ -16,10 +16,11 @@ export interface Answers {
 }
 
 /** By script, where its reply has members: pairs in no order. */
-const MEMBERS_AT = new Map<RedisScript, number>([
-  [ROSTER, 2],
-  [MEMBERS, 1],
-  [STATE, 6],
+const MEMBERS_AT = new Map<RedisScript, readonly (number | 'each')[]>([
+  [ROSTER, [2]],
+  [MEMBERS, [1]],
+  [STATE, [6]],
+  [STATE_AGAIN, [5, 'each', 1]],
 ]);
 
 /** A key may have ended at the one and not at the other, this long before and after its end. Milliseconds. */
@@ -287,9 +288,12 @@ function sizesOf(drawn: ReadReply): ReadReply {
   return Array.isArray(drawn) ? drawn.map(sizeOf) : drawn;
 }
 
-function sorted(reply: ReadReply, at: number | undefined): ReadReply {
-  if (at === undefined || !Array.isArray(reply)) return reply;
-  return reply.map((part, index) => (index === at ? pairs(part) : part));
+/** Sorts what is at a place, which is empty for the reply itself. */
+function sorted(reply: ReadReply, place: readonly (number | 'each')[] | undefined): ReadReply {
+  if (place === undefined || !Array.isArray(reply)) return reply;
+  const [at, ...inner] = place;
+  if (at === undefined) return pairs(reply);
+  return reply.map((part, index) => (at === 'each' || index === at ? sorted(part, inner) : part));
 }
 
 /** Pairs in the order of their first halves. */

@@ -1,7 +1,8 @@
 import type { App } from '../../../channels/app.ts';
 import type { ConnectionQuota } from '../../../channels/ports.ts';
 import type { Reply } from '../link/reply.ts';
-import type { Partition, Stated } from '../partition.ts';
+import type { Partition } from '../partition.ts';
+import type { Stated } from '../restatements.ts';
 import { HOLD } from '../scripts/quotas.ts';
 
 /** The limit of connections of one partition that wait for a place. More are admitted without asking. */

@@ -7,7 +7,7 @@ import { MOVED } from './moved.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, NUMBERS, PAGE, ROSTER, USERS } from './queries.ts';
 import { ACTIVITY, HOLD, SERVERS, USE } from './quotas.ts';
 import { RECENT_OF_ALL, RECENT_OF_APPS } from './recent-events.ts';
-import { DEPARTED, ENTER, REPORTED, SIGN, STATE, TERMINATE } from './statements.ts';
+import { DEPARTED, ENTER, REPORTED, SIGN, STATE, STATE_AGAIN, TERMINATE } from './statements.ts';
 import { CLAIM, EXIT, SETTLE, TICK } from './upkeep.ts';
 
 /** Every script that the engine runs. */
@@ -18,6 +18,7 @@ export const ALL_SCRIPTS: readonly RedisScript[] = [
   FORGET_HISTORY,
   FORGET_APP,
   STATE,
+  STATE_AGAIN,
   REPORTED,
   DEPARTED,
   SIGN,

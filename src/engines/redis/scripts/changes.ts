@@ -18,11 +18,14 @@ local function countChange(topic, user, flags)
   if told == 1 then call('PEXPIRE', RM, ${MEMBER_COUNTS_MS}, 'NX') end
   return told <= limit
 end
+-- Set by a script about many channels: what is kept of a change of a member of an app, and a channel of an app that became occupied.
+local keepLater, occupyLater
 -- Tells loops of a change of a member, also those that are cut off now: they read it with the events before and after it.
 local function tellMember(topic, seq, change)
   local published = seq .. change
   call('PUBLISH', streams .. topic, published)
-  keepRecent(ownerOf(topic), #topic .. ':' .. #published .. ':' .. topic .. published, call('EXISTS', P .. 'GO') == 1)
+  local app, kept = ownerOf(topic), #topic .. ':' .. #published .. ':' .. topic .. published
+  if keepLater then keepLater(app, kept) else keepRecent(app, kept, call('EXISTS', P .. 'GO') == 1) end
 end
 local function tellAdded(topic, seq, socket, user, info)
   tellMember(topic, seq, '+' .. socket .. '\\n' .. user .. '\\n' .. info)
@@ -41,10 +44,11 @@ local function come(topic, user, info, flags, again, socket)
     return
   end
   moved[#moved + 1] = '+' .. user
-  local departed = call('HGET', MD, user)
+  local departed = not nobodyDeparts and call('HGET', MD, user)
   if not departed then
     local seq = step(topic)
-    countChange(topic, user, flags)
+    -- Who is stated again has not changed.
+    if not again then countChange(topic, user, flags) end
     call('HSET', P .. 'I:' .. topic, user, seq .. '\\n' .. info)
     tellAdded(topic, seq, socket, user, info)
   else
@@ -89,7 +93,7 @@ local function count(topic, delta, flags, again)
   if total > 0 and total == delta then
     start(T)
     moved[#moved + 1] = 'o'
-    call('ZADD', C, call('HINCRBY', P .. 'A', app, 1), channel)
+    if occupyLater then occupyLater(app, channel) else call('ZADD', C, call('HINCRBY', P .. 'A', app, 1), channel) end
     if has(flags, 'w') then arrive('o', 'v', topic, again) end
   elseif total <= 0 then
     moved[#moved + 1] = 'v'

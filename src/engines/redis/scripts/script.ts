@@ -71,15 +71,27 @@ local streams = KEYS[2] or P .. 't:'
 local historyVacated
 local W, WM = P .. 'W', P .. 'WM'
 local function has(flags, flag) return string.find(flags, flag, 1, true) ~= nil end
-local function base() local t = redis.call('TIME') return t[1] .. string.format('%06d', t[2]) end
+local started
+local function base()
+  if not started then
+    local t = redis.call('TIME')
+    started = t[1] .. string.format('%06d', t[2])
+  end
+  return started
+end
+-- By key of the topic, the last number that this call has given.
+local numbers = {}
 -- Numbers begin with the time, so a topic that was forgotten begins above its old numbers.
-local function start(T) call('HSETNX', T, '!', base()) end
+local function start(T)
+  if call('HSETNX', T, '!', base()) == 1 then numbers[T] = base() end
+end
 local function step(topic)
   local T = P .. 'T:' .. topic
   local number = call('HINCRBY', T, '!', 1)
   -- There was none.
   if number == 1 then number = call('HINCRBY', T, '!', base()) end
-  return text(number)
+  numbers[T] = text(number)
+  return numbers[T]
 end
 local function number()
   local number = call('INCR', P .. 'S')
@@ -99,9 +111,12 @@ local function refusal(node, epoch)
   return nil
 end
 local function infoOf(member) return string.match(member, '^[^\\n]*\\n(.*)$') end
+-- Set if no channel of the call has members whose departure is published later.
+local nobodyDeparts = false
 -- The members of a channel as loops know them.
 local function knownMembers(topic)
-  local members, departed = call('HGETALL', P .. 'I:' .. topic), call('HGETALL', P .. 'MD:' .. topic)
+  local members = call('HGETALL', P .. 'I:' .. topic)
+  local departed = nobodyDeparts and {} or call('HGETALL', P .. 'MD:' .. topic)
   if #departed == 0 then return members end
   local known, answer = {}, {}
   for i = 1, #members, 2 do known[members[i]] = members[i + 1] end

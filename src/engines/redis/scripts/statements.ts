@@ -1,6 +1,6 @@
 import { CHANGES } from './changes.ts';
 import { ENTER_HISTORY, HISTORIES } from './histories.ts';
-import { NOTE_OLD_NODES } from './recent-events.ts';
+import { CHUNK_BYTES, NOTE_OLD_NODES } from './recent-events.ts';
 import { LEASE_MS, script } from './script.ts';
 import { GONE_MAX, GONE_MS, OWN_GRACE_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
 
@@ -24,6 +24,31 @@ if ARGV[3] == '1' then call('SET', P .. 'Y', text(nowMs() + ${LEASE_MS})) end
 return {'ok', call('GET', P .. 'E')}
 `);
 
+/** What scripts share that state what a node holds of a channel. They need `CHANGES`. */
+const HOLD_CHANNEL = `
+local N, M = P .. 'N:' .. ARGV[1], P .. 'M:' .. ARGV[1]
+-- Notes a member of a channel. Returns whether the node did not hold it.
+local addMember = function(field) return call('HSETNX', M, field, '1') == 1 end
+-- Takes the subscriptions that the node has held and holds; members are the arguments from first to last. Returns the subscriptions
+-- of all nodes if they have changed.
+local function hold(topic, old, held, flags, again, socket, first, last)
+  local total
+  if not report and (again or string.find(flags, '[wnm]')) then knowWebhooks() end
+  if held > old then total = count(topic, held - old, flags, again) end
+  for i = first, last, 3 do
+    local field = topic .. '\\n' .. ARGV[i + 1]
+    if ARGV[i] == '-' then
+      if call('HDEL', M, field) == 1 then go(topic, ARGV[i + 1], flags) end
+    elseif addMember(field) then
+      come(topic, ARGV[i + 1], ARGV[i + 2], flags, again, socket)
+    end
+  end
+  -- Members go before the last subscription does.
+  if held < old then total = count(topic, held - old, flags, again) end
+  return total
+end
+`;
+
 /**
  * States what a node holds of a channel. Arguments: node, epoch, topic, subscriptions, flags, mode, most members or 0, socket
  * id of the newcomer, what `historyToRead` has written for it or nothing; then for each member `+` or `-`, user id and info.
@@ -38,29 +63,18 @@ return {'ok', call('GET', P .. 'E')}
  * the transitions: `o` occupied, `v` vacated, `+` or `-` and a user id; what the newcomer gets from the history; how many events
  * of histories were forgotten; the arrivals that the node must ask for by `CLAIM`.
  */
-export const STATE = script(`${HISTORIES}${ENTER_HISTORY}${CHANGES}
-local node, topic, held, flags, mode, most = ARGV[1], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], tonumber(ARGV[7])
+export const STATE = script(`${HISTORIES}${ENTER_HISTORY}${CHANGES}${HOLD_CHANNEL}
+local node, topic, flags, mode, most = ARGV[1], ARGV[3], ARGV[5], ARGV[6], tonumber(ARGV[7])
 local refused = refusal(node, ARGV[2])
 if refused then return {refused} end
 graceMs = ${OWN_GRACE_MS}
-local T, I, N, M = P .. 'T:' .. topic, P .. 'I:' .. topic, P .. 'N:' .. node, P .. 'M:' .. node
+local T, I = P .. 'T:' .. topic, P .. 'I:' .. topic
 if most > 0 and ARGV[10] == '+' and call('HEXISTS', I, ARGV[11]) == 0 and call('HLEN', I) >= most then return {'full'} end
 local version, again = text(call('HINCRBY', P .. 'V', node, 1)), has(mode, 'a')
-if again or string.find(flags, '[wnm]') then knowWebhooks() end
 awayMs = tonumber(string.match(mode, '%d+') or '0')
-local old, total = tonumber(call('HGET', N, topic) or '0'), nil
-if has(mode, 'k') then held = old end
-if held > old then total = count(topic, held - old, flags, again) end
-for i = 10, #ARGV, 3 do
-  local field = topic .. '\\n' .. ARGV[i + 1]
-  if ARGV[i] == '-' then
-    if call('HDEL', M, field) == 1 then go(topic, ARGV[i + 1], flags) end
-  elseif call('HSETNX', M, field, '1') == 1 then
-    come(topic, ARGV[i + 1], ARGV[i + 2], flags, again, ARGV[8])
-  end
-end
--- Members go before the last subscription does.
-if held < old then total = count(topic, held - old, flags, again) end
+local old = tonumber(call('HGET', N, topic) or '0')
+local held = has(mode, 'k') and old or tonumber(ARGV[4])
+local total = hold(topic, old, held, flags, again, ARGV[8], 10, #ARGV)
 local history = ARGV[9] ~= '' and enterHistory(topic, ARGV[9], ARGV[8]) or {}
 local hasEvents = history[2] == 'resumed' or #(history[3] or {}) > 0
 local cached = {}
@@ -78,6 +92,84 @@ local seq = call('HGET', T, '!') or '0'
 if total and not again then counted(topic, total, flags)
 elseif ARGV[8] ~= '' and has(flags, 'c') then counted(topic, tonumber(call('HGET', T, '#')), 'c') end
 return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and knownMembers(topic) or {}, has(mode, 't') and not again and moved or {}, history, forgotten, owed}
+`);
+
+/**
+ * States again what a node holds of many channels, of each at least one subscription. Arguments: node, epoch; for each channel topic,
+ * subscriptions, flags and mode as in `STATE`, the number of members; then for each of those `+`, user id and info.
+ *
+ * Returns how many statements of the node were applied, all of these as one; nothing; milliseconds until something is due; claimed
+ * webhook events; for each channel its sequence number, the members, the transitions, and the arrivals as in `STATE`.
+ */
+export const STATE_AGAIN = script(`${CHANGES}${HOLD_CHANNEL}
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then return {refused} end
+graceMs = ${OWN_GRACE_MS}
+local version, rows, at = text(call('HINCRBY', P .. 'V', ARGV[1], 1)), {}, 3
+-- What all channels need is read, and written, at once.
+local topics, departures, holds, fields = {}, {}, {}, {}
+while at < #ARGV do
+  local topic, last = ARGV[at], at + 4 + 3 * ARGV[at + 4]
+  local n = #topics
+  topics[n + 1], departures[n + 1] = topic, P .. 'MD:' .. topic
+  holds[2 * n + 1], holds[2 * n + 2] = topic, ARGV[at + 1]
+  for i = at + 6, last, 3 do fields[#fields + 1] = topic .. '\\n' .. ARGV[i] end
+  at = last + 1
+end
+nobodyDeparts = call('EXISTS', unpack(departures)) == 0
+local before, hasOldNodes = call('HMGET', N, unpack(topics)), call('EXISTS', P .. 'GO') == 1
+local isHeld, added, apps, kept, occupied = {}, {}, {}, {}, {}
+for n, one in ipairs(#fields > 0 and call('HMGET', M, unpack(fields)) or {}) do isHeld[fields[n]] = one end
+addMember = function(field)
+  if isHeld[field] then return false end
+  isHeld[field] = '1'
+  added[#added + 1] = field
+  added[#added + 1] = '1'
+  return true
+end
+local function ofApp(app)
+  if not kept[app] then
+    apps[#apps + 1] = app
+    kept[app], occupied[app] = {bytes = 0}, {}
+  end
+  return kept[app], occupied[app]
+end
+local function keepAll(app)
+  keepRecent(app, table.concat(kept[app]), hasOldNodes)
+  kept[app] = {bytes = 0}
+end
+function keepLater(app, text)
+  local some = ofApp(app)
+  some[#some + 1] = text
+  some.bytes = some.bytes + #text
+  if some.bytes >= ${CHUNK_BYTES} then keepAll(app) end
+end
+function occupyLater(app, channel)
+  local _, some = ofApp(app)
+  some[#some + 1] = channel
+end
+at = 3
+for n, topic in ipairs(topics) do
+  local flags, again, mode = ARGV[at + 2], has(ARGV[at + 3], 'a'), ARGV[at + 3]
+  local T, last = P .. 'T:' .. topic, at + 4 + 3 * ARGV[at + 4]
+  moved, owed, awayMs = {}, {}, tonumber(string.match(mode, '%d+') or '0')
+  local total = hold(topic, tonumber(before[n] or '0'), tonumber(ARGV[at + 1]), flags, again, '', at + 5, last)
+  call('HSET', T, 'f', flags)
+  local seq = numbers[T] or call('HGET', T, '!') or '0'
+  if total and not again then counted(topic, total, flags) end
+  rows[n] = {seq, has(mode, 'r') and knownMembers(topic) or {}, has(mode, 't') and not again and moved or {}, owed}
+  at = last + 1
+end
+call('HSET', N, unpack(holds))
+if #added > 0 then call('HSET', M, unpack(added)) end
+for _, app in ipairs(apps) do
+  if kept[app].bytes > 0 then keepAll(app) end
+  local channels, scored = occupied[app], {}
+  local first = #channels > 0 and call('HINCRBY', P .. 'A', app, #channels) - #channels
+  for n, channel in ipairs(channels) do scored[2 * n - 1], scored[2 * n] = first + n, channel end
+  if first then call('ZADD', P .. 'C:' .. app, unpack(scored)) end
+end
+return {'ok', version, '', dueMs, claims, rows}
 `);
 
 /**

@@ -64,7 +64,7 @@ export const WEBHOOK_EVENTS = `
 local WG, owed = P .. 'WG', {}
 local handOut, report, incompleteMs, noteFor, leave, reportGone, wasReported, arrive, joinArrival, cancelArrival, askFor, settle, repeatClaims
 local function knowWebhooks()
-  local WC, WY = P .. 'WC:' .. (ARGV[1] or ''), P .. 'WY'
+  local WC, WY, WR, areNoted, areReported = P .. 'WC:' .. (ARGV[1] or ''), P .. 'WY', P .. 'WR', nil, nil
   -- The key of the events that are reported one after the other.
   local function orderOf(id)
     local kind, subject = string.match(id, '^h%d+\\n(%a)\\n(.*)$')
@@ -122,6 +122,7 @@ local function knowWebhooks()
   end
   -- Notes until all nodes have stated what they hold.
   function noteFor(left, name, value)
+    areNoted = true
     call('HSET', WY, name, value)
     call('PEXPIRE', WY, left + ${2 * CLAIM_MS})
   end
@@ -141,7 +142,8 @@ local function knowWebhooks()
   end
   -- Whether a departure was reported before the data were lost, less than this many milliseconds ago.
   function wasReported(name, ageMs)
-    return tonumber(call('HGET', P .. 'WR', name) or '0') > nowMs() - ageMs + ${AGES_MS}
+    if areReported == nil then areReported = call('EXISTS', WR) == 1 end
+    return areReported and tonumber(call('HGET', WR, name) or '0') > nowMs() - ageMs + ${AGES_MS}
   end
   -- Reports that a member was added or a channel is occupied, by the kind of that and of the opposite.
   function arrive(kind, opposite, subject, again)
@@ -170,7 +172,8 @@ local function knowWebhooks()
   end
   -- It was there before the data were lost.
   function cancelArrival(name)
-    local id = call('HGET', WY, name)
+    if areNoted == nil then areNoted = call('EXISTS', WY) == 1 end
+    local id = areNoted and call('HGET', WY, name)
     if not id then return end
     call('HDEL', WY, name)
     local order = orderOf(id)

@@ -9,7 +9,7 @@ import { subscriptionCount } from '../../../channels/wire.ts';
 import { countForgotten } from '../history/count-forgotten.ts';
 import { historyToRead, readFound } from '../history/found-history.ts';
 import { type Reply, textsOf } from '../link/reply.ts';
-import type { RestateReason } from '../partition.ts';
+import type { RestateReason } from '../restatements.ts';
 import { ROSTER } from '../scripts/queries.ts';
 import { STATE } from '../scripts/statements.ts';
 import { Roster } from './roster.ts';
@@ -193,8 +193,9 @@ export class RedisChannel extends StatedTopic {
     try {
       const statements = this.restatements(reason === 'lost');
       const last = statements.pop();
-      for (const statement of statements) await this.state(statement);
-      const answer = await this.state({ members: [], ...last, mode: `${last?.mode ?? ''}r` });
+      for (const statement of statements) await this.state(statement, true);
+      const mode = `${last?.mode ?? ''}${this.channel.kind === 'presence' ? 'r' : ''}`;
+      const answer = await this.state({ members: [], ...last, mode }, true);
       this.takeRoster(sequence, place, { number: answer[1], roster: answer[5] });
     } catch (error) {
       sequence.drop(place);
@@ -346,22 +347,20 @@ export class RedisChannel extends StatedTopic {
     if (this.unsureUsers.size > 0) await this.stateUnsure();
   }
 
-  private async state(statement: Statement) {
-    const { members, mode = '', membersMax = 0, newcomer = '', history = '' } = statement;
-    const { topic, held, app } = this;
-    const { hasWebhooks } = this;
-    this.partition.outbox.sendBefore(this.partition, app.id);
-    const answer = await this.partition.state(STATE, [
-      topic,
-      held,
-      this.flags(),
-      // The transitions are only needed for live streams of the app.
-      app.tap === undefined ? mode : `${mode}t`,
-      membersMax,
-      newcomer,
-      history,
-      ...members.flatMap(([sign, userId, info]) => [sign, userIdText(userId), info]),
-    ]);
+  /** `isAgain`: this loop holds subscriptions, and nobody is new. Then several channels share a call. */
+  private async state(statement: Statement, isAgain = false) {
+    const { members: some, mode = '', membersMax = 0, newcomer = '', history = '' } = statement;
+    const { topic, held, app, partition, hasWebhooks } = this;
+    const members = some.flatMap(([sign, userId, info]) => [sign, userIdText(userId), info]);
+    // The transitions are only needed for live streams of the app.
+    const [flags, tapped] = [this.flags(), app.tap === undefined ? mode : `${mode}t`];
+    partition.outbox.sendBefore(partition, app.id);
+    const answer = isAgain
+      ? await partition.restatements.state({ topic, held, flags, mode: tapped, members })
+      : await partition.state(STATE, [
+          ...[topic, held, flags, tapped, membersMax, newcomer, history],
+          ...members,
+        ]);
     if (app.tap !== undefined) this.record(app.tap, answer[6]);
     countForgotten(this.loop.meter, answer[8]);
     if (answer[0] === 'full') return answer;

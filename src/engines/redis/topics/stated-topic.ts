@@ -1,6 +1,7 @@
 import type { App } from '../../../channels/app.ts';
 import type { LoopParts } from '../loop.ts';
-import type { Partition, RestateReason, Stated } from '../partition.ts';
+import type { Partition } from '../partition.ts';
+import type { RestateReason, Stated } from '../restatements.ts';
 
 export interface StatedTopicOptions {
   readonly app: App;

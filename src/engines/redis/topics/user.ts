@@ -3,7 +3,7 @@ import { watchChannel, watchTopic } from '../../../channels/users/watchlist-even
 import { watchlistEvents } from '../../../channels/wire.ts';
 import { Unreadable } from '../../../runtime/unreadable.ts';
 import { type Reply, textsOf } from '../link/reply.ts';
-import type { RestateReason } from '../partition.ts';
+import type { RestateReason } from '../restatements.ts';
 import { USERS } from '../scripts/queries.ts';
 import { SIGN } from '../scripts/statements.ts';
 import { StatedTopic, type StatedTopicOptions } from './stated-topic.ts';
