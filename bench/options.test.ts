@@ -15,6 +15,11 @@ it('lists every scenario once in its help', () => {
   for (const name of names) expect(helpFor(scenarios)).toContain(`  ${name} `);
 });
 
+it('computes what clusters cost, and nothing else', () => {
+  expect(readOptions(['cluster', '--model'], scenarios).model).toBe(true);
+  expect(() => readOptions(['hot', '--model'], scenarios)).toThrow('--model is of cluster alone');
+});
+
 it('compares with a commit, and with nothing else at the same time', () => {
   expect(readOptions(['--beside', 'HEAD~1', 'hot'], scenarios).beside).toBe('HEAD~1');
   const threads = ['--threads', '4'];

@@ -24,6 +24,7 @@ Options of scenarios:
   --beside COMMIT  compare with the Fanfare of another commit: processor time for each connection, event or request,
                    one realtime thread each, in turns; the floor is not measured
     --threads N    of "cluster": realtime threads of each server (1)
+  --model          of cluster: print what fleets cost, computed, and measure nothing
   --url URL        measure a running server (http://127.0.0.1:6001) of any make that speaks the Channels
     --app-id ID      protocol, instead of Fanfare; it is not pinned to a core
     --key KEY
@@ -58,6 +59,8 @@ export interface Options {
   readonly json: string | undefined;
   readonly verbose: boolean;
   readonly floorTwice: boolean;
+  /** Whether the model of clusters is printed, in place of all else. */
+  readonly model: boolean;
   /** The commit whose processor time is compared, in place of all else. */
   readonly beside: string | undefined;
   /** Realtime threads of each server that is compared over Redis. */
@@ -97,6 +100,7 @@ export function readOptions(args: string[], choices: readonly Pick<Choice, 'name
       json: { type: 'string' },
       verbose: { type: 'boolean', default: false },
       'floor-twice': { type: 'boolean', default: false },
+      model: { type: 'boolean', default: false },
       beside: { type: 'string' },
       threads: { type: 'string' },
       url: { type: 'string' },
@@ -108,7 +112,8 @@ export function readOptions(args: string[], choices: readonly Pick<Choice, 'name
   const unknown = names.find((name) => !choices.some((choice) => choice.name === name));
   if (unknown !== undefined) throw new UsageError(`there is no scenario "${unknown}"`);
 
-  const { help, quick, json, verbose, 'floor-twice': floorTwice, beside, url } = values;
+  const { help, quick, json, verbose, 'floor-twice': floorTwice, model, beside, url } = values;
+  if (model && names.join() !== 'cluster') throw new UsageError('--model is of cluster alone');
   if (beside !== undefined && (floorTwice || url !== undefined)) {
     throw new UsageError('--beside compares two versions, and neither --floor-twice nor --url');
   }
@@ -117,7 +122,7 @@ export function readOptions(args: string[], choices: readonly Pick<Choice, 'name
     throw new UsageError('--threads is for "cluster" with --beside');
   }
   const threads = countOf(values.threads ?? '1', { option: '--threads', min: 1 });
-  const given = { names, help, quick, runs, json, verbose, floorTwice, beside, threads };
+  const given = { names, help, quick, runs, json, verbose, floorTwice, model, beside, threads };
   if (url === undefined) return { ...given, app: undefined };
   const { protocol, hostname, port } = URL.parse(url) ?? {};
   if (protocol !== 'http:' || !hostname) throw new UsageError('--url takes http://HOST:PORT');

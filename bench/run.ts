@@ -4,6 +4,7 @@ import { checkOut, UnknownCommit } from '../testing/servers/checked-out.ts';
 import { benchCheck } from './check/check.ts';
 import { type ClusterComparison, compareClusters } from './cluster/beside.ts';
 import { printBeside } from './cluster/print-beside.ts';
+import { printModel } from './cluster/print-model.ts';
 import { describeConditions } from './machine/conditions.ts';
 import { findPinning } from './machine/cores.ts';
 import { goFirst } from './machine/priority.ts';
@@ -48,6 +49,10 @@ async function benchScenarios(args: string[]): Promise<number> {
   const options = readOptions(args, scenarios);
   if (options.help) {
     console.log(helpFor(scenarios));
+    return 0;
+  }
+  if (options.model) {
+    console.log(printModel());
     return 0;
   }
 
