@@ -36,7 +36,7 @@ if runs test/contracts test/cli test/cluster test/failure test/upgrade; then
   # Debian keeps PostgreSQL's own programs off the PATH.
   has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 fi
-if runs test/contracts test/cluster test/failure; then
+if runs test/contracts test/cluster test/failure test/upgrade; then
   has redis-server || missing="$missing redis-server"
 fi
 if runs test/failure; then

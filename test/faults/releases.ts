@@ -1,3 +1,5 @@
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dir, '../..');
@@ -21,6 +23,26 @@ export async function releases(): Promise<readonly Release[]> {
     }
     return { version, commit };
   });
+}
+
+/** The source of a release in a folder of its own, until it is disposed. */
+export interface ReleaseSource extends Disposable {
+  readonly folder: string;
+}
+
+/** Writes the source of a release out of git. It gets the packages of this clone, which takes no network and no time. */
+export function writeSource({ version, commit }: Release): ReleaseSource {
+  const folder = mkdtempSync(join(tmpdir(), `fanfare-${version}-`));
+  const remove = () => rmSync(folder, { recursive: true });
+  const command = ['git', 'archive', commit, 'src', 'sdk', 'package.json', 'tsconfig.json'];
+  const archive = Bun.spawnSync(command, { cwd: ROOT });
+  const { success } = Bun.spawnSync(['tar', 'xf', '-', '-C', folder], { stdin: archive.stdout });
+  if (!archive.success || !success) {
+    remove();
+    throw new Error(`no source of ${version}`);
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  return { folder, [Symbol.dispose]: remove };
 }
 
 /** What git prints; `undefined` if it fails. */

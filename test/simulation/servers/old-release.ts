@@ -1,12 +1,8 @@
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BackgroundToLoop, LoopToBackground } from '../../../src/node/link/messages.ts';
 import type { Log, Timers } from '../../../src/runtime/ports.ts';
-import { releases } from '../../faults/releases.ts';
+import { releases, writeSource } from '../../faults/releases.ts';
 import { chanceTaken } from '../kernel/globals.ts';
-
-const ROOT = join(import.meta.dir, '../../..');
 
 /** The loops of a server of the release: one, on its main thread. */
 interface OldLoops {
@@ -101,12 +97,7 @@ export class OldRelease {
 async function checkOut(): Promise<string> {
   const release = (await releases()).at(-1);
   if (release === undefined) throw new Error('the changelog has no release');
-  const folder = mkdtempSync(join(tmpdir(), `fanfare-${release.version}-`));
-  process.on('exit', () => rmSync(folder, { recursive: true }));
-  const git = ['git', 'archive', release.commit, 'src', 'sdk', 'package.json', 'tsconfig.json'];
-  const archive = Bun.spawnSync(git, { cwd: ROOT });
-  const { success } = Bun.spawnSync(['tar', 'xf', '-', '-C', folder], { stdin: archive.stdout });
-  if (!archive.success || !success) throw new Error(`no source of ${release.version}`);
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const { folder, [Symbol.dispose]: remove } = writeSource(release);
+  process.on('exit', remove);
   return folder;
 }
