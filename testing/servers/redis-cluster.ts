@@ -29,6 +29,8 @@ export interface RedisCluster extends AsyncDisposable {
   addMaster(): Promise<ClusterNode>;
   /** Moves a slot key by key, as `redis-cli --cluster reshard` does. */
   moveSlot(slot: number, to: ClusterNode): Promise<void>;
+  /** Lets a master move slots by itself, all at once. Valkey can from 9.0 on. */
+  migrateSlots(slots: readonly number[], to: ClusterNode): Promise<void>;
   /** Begins to move a slot. The function it returns moves the keys, and ends it. */
   beginMove(slot: number, to: ClusterNode): Promise<() => Promise<void>>;
 }
@@ -130,6 +132,17 @@ export async function startRedisCluster({
     masterOf,
     beginMove,
     moveSlot: async (slot, to) => await (await beginMove(slot, to))(),
+    async migrateSlots(slots, to) {
+      const [first = 0] = slots;
+      const from = await masterOf(first);
+      const ranges = slots.flatMap((slot) => [slot, slot]);
+      await from.run('CLUSTER', 'MIGRATESLOTS', 'SLOTSRANGE', ...ranges, 'NODE', to.id);
+      const areThere = async () => {
+        const owners = await Promise.all(slots.map((slot) => masterOf(slot)));
+        return owners.every((owner) => owner === to);
+      };
+      await eventually(areThere, (are) => are);
+    },
     async slotsOf(master) {
       const found = lines(String(await master.run('CLUSTER', 'NODES')));
       return found.find(({ id }) => id === master.id)?.slots ?? [];
