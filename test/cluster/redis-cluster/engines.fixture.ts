@@ -1,10 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { FakeClock } from '../../../src/channels/hub.fixture.ts';
 import type { Audience } from '../../../src/channels/ports.ts';
 import { createRedisEngine } from '../../../src/engines/redis/create-engine.ts';
 import type { RedisEngine } from '../../../src/engines/redis/engine.ts';
 import type { Away } from '../../../src/engines/redis/link/redis-server.ts';
 import type { Log } from '../../../src/runtime/ports.ts';
-import { NO_CLIENT_TLS } from '../../../src/runtime/tls/certificate.ts';
 import { partsOfLoop } from '../../contracts/loop-parts.ts';
 import type { RedisLoop } from '../../contracts/redis-loops.ts';
 import { app, Node } from '../../contracts/redis-node.ts';
@@ -25,7 +26,6 @@ export async function openLoop(
   number: number,
   url: string,
   problems: unknown[],
-  ca?: string,
 ): Promise<ClusterNodeLoop> {
   const node = new Node(number, problems);
   const lines: string[] = [];
@@ -47,7 +47,6 @@ export async function openLoop(
     log,
     keyPrefix: 'fanfare:',
     urls: [url],
-    tls: () => ({ servers: { ca, certificate: undefined }, sentinels: NO_CLIENT_TLS }),
     onState(server, state) {
       if (state === undefined) away.delete(server);
       else away.set(server, state);
@@ -68,4 +67,12 @@ export async function openLoop(
     counted: (id) => parts.meter.snapshot().get(id)?.get('') ?? 0,
     [Symbol.asyncDispose]: () => engine.close(),
   };
+}
+
+/** The rights that the documentation gives to a user of a cluster. */
+export function documentedRights(): readonly string[] {
+  const text = readFileSync(join(import.meta.dir, '../../../docs/operate/scale.md'), 'utf8');
+  const [, rights] = /^ACL SETUSER fanfare on >SECRET (.*)$/m.exec(text) ?? [];
+  if (rights === undefined) throw new Error('docs/operate/scale.md has no user of a cluster');
+  return rights.split(' ');
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../../../testing/eventually.ts';
@@ -7,20 +7,18 @@ import { startFanfare } from '../../../testing/servers/fanfare.ts';
 import { issued, selfSigned } from '../../../testing/servers/openssl.ts';
 import { sharedRedis } from '../../../testing/servers/redis.ts';
 import { type RedisCluster, startRedisCluster } from '../../../testing/servers/redis-cluster.ts';
+import { appAt } from '../../../testing/servers/test-app.ts';
 import { app } from '../../contracts/redis-node.ts';
 import { channel } from '../../contracts/values.ts';
-import { openLoop } from './engines.fixture.ts';
+import { documentedRights, openLoop } from './engines.fixture.ts';
 
 /** What a start needs of a Redis Cluster, and what it says if that is missing. */
-
-/** The rights that the documentation gives to a user of a cluster. */
-const RIGHTS = documentedRights();
 
 let cluster: RedisCluster;
 
 beforeAll(async () => {
   const user = (name: string, ...more: readonly string[]) => [
-    ...['--user', name, 'on', '>SECRET', ...RIGHTS, ...more],
+    ...['--user', name, 'on', '>SECRET', ...documentedRights(), ...more],
   ];
   cluster = await startRedisCluster({
     replicasPerMaster: 0,
@@ -37,10 +35,16 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 
 const urlOf = (name: string) => cluster.url.replace('//', `//${name}:SECRET@`);
 
+/** Starts a server. Returns what it has printed if it ends. */
+const start = (url: string) =>
+  startFanfare({
+    config: { engine: { type: 'redis', url }, push: { port: 0, instances: [] } },
+  }).catch(String);
+
 /** Joins a channel, publishes to it, and asks for its members. */
-async function expectWorking(url: string, ca?: string): Promise<void> {
+async function expectWorking(url: string): Promise<void> {
   const problems: unknown[] = [];
-  await using loop = await openLoop(1, url, problems, ca);
+  await using loop = await openLoop(1, url, problems);
   await loop.node.join('presence-room', 'ann');
   await loop.node.publish('presence-room', 'hello');
   const [ann] = loop.node.clients;
@@ -79,11 +83,16 @@ describe('a server over a Redis Cluster', () => {
     expect(failure.message).toMatch(/ACL SETUSER NAME \+cluster\|slots/);
   }, 30_000);
 
+  it('ends with 2 if the service lacks what the engine needs, in one line', async () => {
+    expect(await start(urlOf('scriptless'))).toMatch(
+      /exit code 2[\s\S]*engine\.url: this Redis does not run scripts, which the engine needs: NOPERM .*evalsha/,
+    );
+    expect(await start(urlOf('shardless'))).toMatch(
+      /exit code 2[\s\S]*engine\.url: this Redis has no sharded publish and subscribe \(SSUBSCRIBE\), which a cluster needs: NOPERM /,
+    );
+  }, 180_000);
+
   it('ends with 2 if the address is that of another kind of Redis', async () => {
-    const start = (url: string) =>
-      startFanfare({
-        config: { engine: { type: 'redis', url }, push: { port: 0, instances: [] } },
-      }).catch(String);
     expect(await start(cluster.url.replace('+cluster', ''))).toMatch(
       /exit code 2[\s\S]*engine\.url: this Redis is a cluster: begin the URL with redis\+cluster:\/\/ \(TLS: rediss\+cluster:\/\/\)/,
     );
@@ -91,15 +100,24 @@ describe('a server over a Redis Cluster', () => {
     expect(await start(single)).toMatch(
       /exit code 2[\s\S]*engine\.url: this Redis is not a cluster: begin the URL with redis:\/\/ \(TLS: rediss:\/\/\)/,
     );
+    const listed = startFanfare({
+      config: {
+        engine: { type: 'redis', urls: [single.replace('+cluster', ''), cluster.url] },
+        push: { port: 0, instances: [] },
+      },
+    });
+    expect(await listed.catch(String)).toMatch(
+      /exit code 2[\s\S]*engine\.urls\[1\]: a cluster is one address: set engine\.url/,
+    );
     expect(await start(`${cluster.url}/0`)).toMatch(
       /exit code 2[\s\S]*engine\.url: the URL of Redis does not have the form .*redis\+cluster:\/\/HOST,HOST/,
     );
   }, 180_000);
 });
 
-it('a cluster that speaks TLS, with an authority of its own, is reached by one address', async () => {
+it('a cluster that speaks TLS, with an authority of its own, is served by one address', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'fanfare-cluster-tls-'));
-  const authority = selfSigned(folder, 'authority');
+  selfSigned(folder, 'authority');
   const { certFile, keyFile } = issued(folder, 'authority', 'redis', {
     days: 30,
     host: 'IP:127.0.0.1',
@@ -110,13 +128,16 @@ it('a cluster that speaks TLS, with an authority of its own, is reached by one a
     tls: { certFile, keyFile, caFile },
     options: ['--tls-auth-clients', 'no'],
   });
-  await expectWorking(secure.url, authority.cert);
+  await using server = await startFanfare({
+    config: {
+      engine: { type: 'redis', url: secure.url, tls: { caFile } },
+      push: { port: 0, instances: [] },
+    },
+  });
+  const there = appAt(server);
+  await using client = await there.connect();
+  await client.subscribe('news');
+  await there.trigger({ name: 'hello', channel: 'news', data: '1' });
+  expect(await client.receive()).toMatchObject({ event: 'hello', channel: 'news', data: '1' });
   rmSync(folder, { recursive: true });
 }, 180_000);
-
-function documentedRights(): readonly string[] {
-  const text = readFileSync(join(import.meta.dir, '../../../docs/operate/scale.md'), 'utf8');
-  const [, rights] = /^ACL SETUSER fanfare on >SECRET (.*)$/m.exec(text) ?? [];
-  if (rights === undefined) throw new Error('docs/operate/scale.md has no user of a cluster');
-  return rights.split(' ');
-}
