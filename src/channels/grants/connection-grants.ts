@@ -71,8 +71,11 @@ export class ConnectionGrants {
     return this.entered.get(channel)?.grant;
   }
 
-  private grantOfSetting(setting: AppGrants, userId: string | undefined): Grant | undefined {
-    if (userId === undefined) return undefined;
+  private grantOfSetting(
+    setting: AppGrants | undefined,
+    userId: string | undefined,
+  ): Grant | undefined {
+    if (setting === undefined || userId === undefined) return undefined;
     if (this.ofSetting?.from !== setting || this.ofSetting.userId !== userId) {
       const patterns = patternsFor(setting.channels, userId);
       const grant: Grant = { patterns, endsAtMs: Number.POSITIVE_INFINITY, by: 'setting' };
@@ -91,7 +94,8 @@ export class ConnectionGrants {
 
 interface Asked {
   readonly nowMs: number;
-  readonly setting: AppGrants;
+  /** `undefined`: the app takes grants no more. */
+  readonly setting: AppGrants | undefined;
   /** Who is signed in. */
   readonly userId: string | undefined;
 }

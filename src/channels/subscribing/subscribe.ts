@@ -120,6 +120,8 @@ export function admitWaiting(hub: Hub, session: Session): MaybePromise<void> {
 
 /** Refuses the subscriptions of a connection that have waited for too long. */
 export function refuseWaiting(hub: Hub, session: Session): void {
+  // They are tried when the engine has answered.
+  if (session.signingIn) return;
   const nowMs = hub.clock.now();
   for (const waiting of session.grants?.waiting.values() ?? []) {
     if (waiting.untilMs > nowMs) return;
