@@ -52,6 +52,9 @@ export interface AppGrants {
   readonly channels: Readonly<Record<string, readonly Right[]>>;
   /** How much the clock of an issuer may differ. */
   readonly leewaySeconds: number;
+  /** Public keys of the issuer, as PEM. Their tokens must have its `issuer` and `audience`. */
+  readonly publicKeys: readonly string[];
+  readonly issuer: string | null;
   /** Tokens may be for this audience, besides the app itself. */
   readonly audience: string | null;
   readonly channelsClaim: string;

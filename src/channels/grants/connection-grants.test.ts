@@ -9,6 +9,8 @@ import type { Grant, Right } from './grant.ts';
 const setting: AppGrants = {
   channels: { 'private-all': ['subscribe'] },
   leewaySeconds: 0,
+  publicKeys: [],
+  issuer: null,
   audience: null,
   channelsClaim: 'channels',
   userClaim: 'sub',

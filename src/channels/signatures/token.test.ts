@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { createHmac } from 'node:crypto';
+import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import fc from 'fast-check';
 import { appWith } from '../hub.fixture.ts';
 import { isToken, readToken } from './token.ts';
@@ -10,6 +10,8 @@ const NOW = 1_790_000_000;
 const grants = {
   channels: {},
   leewaySeconds: 30,
+  publicKeys: [],
+  issuer: null,
   audience: 'ours',
   channelsClaim: 'channels',
   userClaim: 'sub',
@@ -117,6 +119,62 @@ describe('a token', () => {
     ],
   ])('is refused: %#', (token, reason) => {
     expect(why(token)).toBe(`Invalid token: ${reason}`);
+  });
+
+  describe('of an issuer with public keys', () => {
+    const pairs = {
+      RS256: generateKeyPairSync('rsa', { modulusLength: 2048 }),
+      ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+      EdDSA: generateKeyPairSync('ed25519'),
+    };
+    const pem = (key: KeyObject) => String(key.export({ type: 'spki', format: 'pem' }));
+    const publicKeys = Object.values(pairs).map(({ publicKey }) => pem(publicKey));
+    const ofIssuer = { ...app, grants: { ...grants, publicKeys, issuer: 'them' } };
+    type Algorithm = keyof typeof pairs;
+    const signedBy = (
+      alg: Algorithm,
+      claims: object = {},
+      by: KeyObject = pairs[alg].privateKey,
+    ) => {
+      const parts = [
+        { alg, kid: 'theirs' },
+        { exp: NOW + 600, sub: 'ann', iss: 'them', aud: ['x', 'ours'], ...claims },
+      ];
+      const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+      const hash = alg === 'EdDSA' ? null : 'sha256';
+      const signature = sign(hash, Buffer.from(text.join('.')), {
+        key: by,
+        dsaEncoding: 'ieee-p1363',
+      });
+      return `${text.join('.')}.${signature.toString('base64url')}`;
+    };
+    const said = (token: string) => {
+      const found = readToken(ofIssuer, token, NOW);
+      return found.ok ? 'accepted' : found.why;
+    };
+
+    it.each<Algorithm>(['RS256', 'ES256', 'EdDSA'])('is accepted with %s', (alg) => {
+      expect(said(signedBy(alg))).toBe('accepted');
+      const refused = (why: string) => `Invalid token: ${why}`;
+      expect(said(signedBy(alg, { iss: 'others' }))).toBe(refused('the issuer is another'));
+      expect(said(signedBy(alg, { iss: undefined }))).toBe(refused('the issuer is another'));
+      expect(said(signedBy(alg, { aud: '7' }))).toBe(refused('the audience is another'));
+      expect(said(signedBy(alg, { aud: undefined }))).toBe(refused('the audience is another'));
+      const found = readToken(ofIssuer, `${signedBy(alg).slice(0, -8)}AAAAAAAA`, NOW);
+      expect(found).toMatchObject({ ok: false, result: 'signature', isCostly: true });
+    });
+
+    it('is refused if its secret is the text of a public key', () => {
+      for (const secret of publicKeys) {
+        expect(said(made({ secret }))).toBe('Invalid token: the signature does not match');
+      }
+    });
+
+    it('is refused if the key is of another kind than its algorithm', () => {
+      const [rsa = ''] = publicKeys;
+      const only = { ...app, grants: { ...ofIssuer.grants, publicKeys: [rsa] } };
+      expect(readToken(only, signedBy('ES256'), NOW)).toMatchObject({ result: 'key' });
+    });
   });
 
   it('is refused if a character is changed', () => {

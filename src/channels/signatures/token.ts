@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../runtime/json-object.ts';
 import { isSignedBy, JWT_LENGTH_MAX, parseJwt, type UnverifiedJwt } from '../../runtime/jwt.ts';
+import { isSignedWith, readTokenKey, type TokenKey } from '../../runtime/token-keys.ts';
 import { type App, type AppGrants, secretOf } from '../app.ts';
 import { isUserId } from '../channel-name.ts';
 import type { GrantPattern } from '../grants/grant.ts';
@@ -20,10 +21,16 @@ export interface AcceptedToken {
   readonly endsAtSeconds: number;
 }
 
-export type CheckedToken =
-  | AcceptedToken
-  /** `why` quotes nothing of the token. */
-  | { readonly ok: false; readonly result: TokenResult; readonly why: string };
+interface RefusedToken {
+  readonly ok: false;
+  readonly result: TokenResult;
+  /** Quotes nothing of the token. */
+  readonly why: string;
+  /** Whether finding out has cost much more than a frame. */
+  readonly isCostly?: boolean;
+}
+
+export type CheckedToken = AcceptedToken | RefusedToken;
 
 const ALGORITHMS = ['HS256', 'RS256', 'ES256', 'EdDSA'];
 
@@ -56,15 +63,18 @@ export function readToken(
   }
   // RFC 7515, 4.1.11: it lists extensions that must be supported, and we support none.
   if (Object.hasOwn(jwt.header, 'crit')) return refused('malformed', 'crit is not supported');
-  const secrets = alg === 'HS256' ? secretsFor(app, jwt) : [];
-  if (secrets.length === 0) return refused('key', 'no key of this app fits its kid and alg');
-  if (!secrets.some((secret) => isSignedBy(secret, jwt))) {
-    return refused('signature', 'the signature does not match');
+  const isShared = alg === 'HS256';
+  const checks = isShared
+    ? secretsFor(app, jwt).map((secret) => () => isSignedBy(secret, jwt))
+    : keysFor(app.grants, alg).map((key) => () => isSignedWith(key, jwt));
+  if (checks.length === 0) return refused('key', 'no key of this app fits its kid and alg');
+  if (!checks.some((isRight) => isRight())) {
+    return { ...refused('signature', 'the signature does not match'), isCostly: !isShared };
   }
   const claims = jwt.readClaims();
   return claims === undefined
     ? refused('malformed', 'its claims must be a JSON object')
-    : readClaims(app, claims, nowSeconds);
+    : readClaims(app, claims, { nowSeconds, isShared });
 }
 
 /** Without a `kid`, each key of the app may have signed it. */
@@ -75,13 +85,26 @@ function secretsFor(app: App, { header }: UnverifiedJwt): readonly string[] {
   return secret === undefined ? [] : [secret];
 }
 
+/** By list: keys are parsed when the setting is first used. */
+const keysOf = new WeakMap<readonly string[], readonly TokenKey[]>();
+
+function keysFor({ publicKeys }: AppGrants, algorithm: string): readonly TokenKey[] {
+  let keys = keysOf.get(publicKeys);
+  if (keys === undefined) {
+    keys = publicKeys.flatMap((pem) => readTokenKey(pem) ?? []);
+    keysOf.set(publicKeys, keys);
+  }
+  // A key has no `kid` here, so that it fits every one.
+  return keys.filter((key) => key.algorithm === algorithm);
+}
+
 function readClaims(
   app: App & { readonly grants: AppGrants },
   claims: JsonObject,
-  nowSeconds: number,
+  { nowSeconds, isShared }: { readonly nowSeconds: number; readonly isShared: boolean },
 ): CheckedToken {
-  const { leewaySeconds, channelsClaim } = app.grants;
-  const { exp, nbf, iat, aud } = claims;
+  const { leewaySeconds, channelsClaim, issuer } = app.grants;
+  const { exp, nbf, iat, iss, aud } = claims;
   if (!isTime(exp) || exp > nowSeconds + EXP_MAX_SECONDS) {
     return refused('claim', `exp must be a time within ${DAYS_MAX} days`);
   }
@@ -91,7 +114,9 @@ function readClaims(
     if (!isTime(time)) return refused('claim', `the claim \`${name}\` must be a time`);
     if (time > nowSeconds + leewaySeconds) return refused('early', 'it is not valid yet');
   }
-  if (aud !== undefined && !isAudience(app, aud)) {
+  // An issuer of public keys serves others as well. Whoever has a secret of the app is the app.
+  if (!isShared && iss !== issuer) return refused('issuer', 'the issuer is another');
+  if (isShared ? aud !== undefined && !isAudience(app, aud) : !names(aud, [app.grants.audience])) {
     return refused('audience', 'the audience is another');
   }
   const read = readPatterns(claims[channelsClaim] ?? {});
@@ -125,14 +150,18 @@ function isAudience(app: App & { readonly grants: AppGrants }, aud: unknown): bo
     ...app.keys.map(({ key }) => key),
     ...(audience === null ? [] : [audience]),
   ];
+  return names(aud, ours);
+}
+
+function names(aud: unknown, audiences: readonly (string | null)[]): boolean {
   const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
-  return named.some((one) => typeof one === 'string' && ours.includes(one));
+  return named.some((one) => typeof one === 'string' && audiences.includes(one));
 }
 
 function isTime(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
 }
 
-function refused(result: TokenResult, why: string): CheckedToken {
+function refused(result: TokenResult, why: string): RefusedToken {
   return { ok: false, result, why: `Invalid token: ${why}` };
 }

@@ -58,6 +58,8 @@ export abstract class Session {
   private resumes: Resumes | undefined;
   /** What it was sent recently because it asked for it, in frames. Decreases like the frames that it has sent. */
   answerDebt = 0;
+  /** Frames that it sent recently, weighted by what they cost. Paid back over time by whoever counts them. */
+  frameDebt = 0;
   closed = false;
   /** How many `pusher:ping`s it has not answered. */
   pongsOwed = 0;

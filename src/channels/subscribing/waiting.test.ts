@@ -11,6 +11,8 @@ const SUCCEEDED = 'pusher_internal:subscription_succeeded';
 const GRANTS = {
   channels: { 'private-*': ['subscribe'] },
   leewaySeconds: 0,
+  publicKeys: [],
+  issuer: null,
   audience: null,
   channelsClaim: 'channels',
   userClaim: 'sub',

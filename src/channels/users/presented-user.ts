@@ -8,6 +8,9 @@ import type { Session } from '../subscribing/session.ts';
 import { withoutData } from '../watching/tap.ts';
 import { type ParsedUserData, readUserData, type UserData } from '../wire.ts';
 
+/** What a token with a wrong asymmetric signature counts as: verifying it takes as long as many frames. */
+const COSTLY_TOKEN_FRAMES = 100;
+
 /** Into how many parts the ends of grants of one second are spread. */
 const SPREAD_PARTS = 1000;
 
@@ -72,6 +75,7 @@ export function readPresentedToken(hub: Hub, session: Session, token: string): V
   if (grants === undefined) return { ok: false, why: 'The app takes no tokens' };
   const read = readToken({ ...app, grants }, token, hub.clock.now() / 1000);
   hub.meter.count('tokens', 1, read.ok ? 'accepted' : read.result);
+  if (!read.ok && read.isCostly === true) session.frameDebt += COSTLY_TOKEN_FRAMES;
   if (!read.ok) return read;
   const { user, userText, patterns, endsAtSeconds } = read;
   const endsAtMs = endOf(session, endsAtSeconds);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ALLOWED_ORIGIN_RULE, isAllowedOrigin } from '../../runtime/allowed-origins.ts';
+import { readTokenKey, TOKEN_KEY_RULE } from '../../runtime/token-keys.ts';
 import { quote } from '../file/problems.ts';
 import { pushRules } from './push-rules.ts';
 import {
@@ -117,34 +118,62 @@ const ORIGINS_MAX = 100;
 /** Each subscription without a signature is compared with all of them. */
 const GRANTED_PATTERNS_MAX = 100;
 
+/** Each token without a `kid` is tried with all that fit its algorithm. */
+const PUBLIC_KEYS_MAX = 20;
+
 const grantedChannel = textThat(
   /^(?=.{1,206}$)(?:private-|presence-)[\w\-=@,.;]{0,191}(?:\*|\{user\})?$/,
   'be the name of a private, encrypted or presence channel, or the beginning of such names and *; {user} may end it',
   '',
 );
 
-const grants = z.strictObject({
-  channels: z
-    .record(grantedChannel, z.array(z.enum(['subscribe', 'client-events'])))
-    .refine((channels) => Object.keys(channels).length <= GRANTED_PATTERNS_MAX, {
-      error: `must have at most ${GRANTED_PATTERNS_MAX} entries`,
-    })
-    .default({})
-    .describe(
-      'What every connection that is signed in may do, besides what its grants say: patterns and lists of `subscribe` and `client-events`. `{user}` at the end of a pattern stands for the id of the user.',
+const grants = z
+  .strictObject({
+    channels: z
+      .record(grantedChannel, z.array(z.enum(['subscribe', 'client-events'])))
+      .refine((channels) => Object.keys(channels).length <= GRANTED_PATTERNS_MAX, {
+        error: `must have at most ${GRANTED_PATTERNS_MAX} entries`,
+      })
+      .default({})
+      .describe(
+        'What every connection that is signed in may do, besides what its grants say: patterns and lists of `subscribe` and `client-events`. `{user}` at the end of a pattern stands for the id of the user.',
+      ),
+    leewaySeconds: wholeNumber(
+      { min: 0, max: 300 },
+      30,
+      'Seconds by which the clock of an issuer may differ. Connections are closed at random within this time after their grants have ended.',
     ),
-  leewaySeconds: wholeNumber(
-    { min: 0, max: 300 },
-    30,
-    'Seconds by which the clock of an issuer may differ. Connections are closed at random within this time after their grants have ended.',
-  ),
-  audience: anyText('')
-    .nullable()
-    .default(null)
-    .describe('Tokens may name this `aud`, besides the id or a key of the app.'),
-  channelsClaim: text('').default('channels').describe('The claim of a token with its channels.'),
-  userClaim: text('').default('sub').describe('The claim of a token with the id of its user.'),
-});
+    publicKeys: z
+      .array(
+        z
+          .string()
+          .refine((pem) => readTokenKey(pem) !== undefined, { error: `must ${TOKEN_KEY_RULE}` }),
+      )
+      .max(PUBLIC_KEYS_MAX, { error: `must have at most ${PUBLIC_KEYS_MAX} entries` })
+      .default([])
+      .describe(
+        'Public keys (PEM) of an issuer whose tokens are accepted, signed with RS256, ES256 or EdDSA. Needs `issuer` and `audience`.',
+      ),
+    issuer: anyText('')
+      .nullable()
+      .default(null)
+      .describe('The `iss` that tokens of the public keys must have.'),
+    audience: anyText('')
+      .nullable()
+      .default(null)
+      .describe(
+        'The `aud` that tokens of the public keys must have. Tokens that are signed with a secret of the app may have it, besides the id or a key of the app.',
+      ),
+    channelsClaim: text('').default('channels').describe('The claim of a token with its channels.'),
+    userClaim: text('').default('sub').describe('The claim of a token with the id of its user.'),
+  })
+  .superRefine(({ publicKeys, issuer, audience }, { addIssue }) => {
+    if (publicKeys.length === 0) return;
+    for (const [name, value] of Object.entries({ issuer, audience })) {
+      if (value !== null && value !== '') continue;
+      addIssue({ code: 'custom', path: [name], message: 'is required together with publicKeys' });
+    }
+  });
 
 const webhook = z.strictObject({
   url: httpUrl('The http or https URL that receives the events.'),

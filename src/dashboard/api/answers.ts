@@ -475,6 +475,8 @@ export type AppChanges = {
 export type AppGrants = {
   readonly channels: Readonly<Record<string, readonly ("subscribe" | "client-events")[]>>;
   readonly leewaySeconds: number;
+  readonly publicKeys: readonly string[];
+  readonly issuer: string | null;
   readonly audience: string | null;
   readonly channelsClaim: string;
   readonly userClaim: string;
@@ -483,6 +485,8 @@ export type AppGrants = {
 export type AppGrantsInput = {
   readonly channels?: Readonly<Record<string, readonly ("subscribe" | "client-events")[]>> | undefined;
   readonly leewaySeconds?: number | undefined;
+  readonly publicKeys?: readonly string[] | undefined;
+  readonly issuer?: string | null | undefined;
   readonly audience?: string | null | undefined;
   readonly channelsClaim?: string | undefined;
   readonly userClaim?: string | undefined;

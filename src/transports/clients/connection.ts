@@ -40,8 +40,6 @@ export abstract class ClientConnection extends Session implements Peer {
   heardAtMs = 0;
   /** When the unanswered ping was sent; 0: there is none. Monotonic milliseconds. */
   pingedAtMs = 0;
-  /** Frames that it sent recently, weighted by size: see `FrameLimit`. */
-  frameDebt = 0;
 
   constructor(options: ClientConnectionOptions) {
     const { app, firstHalf, secondHalf = newHalf(), address, library = 0, keyUse } = options;

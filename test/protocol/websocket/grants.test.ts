@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { createHmac } from 'node:crypto';
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { admin } from '../../../testing/clients/admin-api.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { type AppClient, newApp, type TestApp } from '../../../testing/servers/test-app.ts';
@@ -237,6 +237,32 @@ describe('a token', () => {
     expect(await client.receive()).toEqual({ event: 'pusher:error', data });
     subscribe(client, 'private-team-1', { auth: make() });
     expect(await refusal(client)).toBe(`Invalid token: ${why}`);
+  });
+
+  it('may be of an issuer whose public key the app has', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const publicKeys = [String(publicKey.export({ type: 'spki', format: 'pem' }))];
+    const refused = await admin(server, 'POST', '/apps', {
+      body: { grants: { ...GRANTS, publicKeys } },
+    });
+    expect([refused.status, refused.text]).toEqual([
+      400,
+      expect.stringContaining('grants.issuer: is required together with publicKeys'),
+    ]);
+    const named = { issuer: 'them', audience: 'ours' };
+    const theirs = await newApp(server, { grants: { ...GRANTS, ...named, publicKeys } });
+    const parts = [
+      { alg: 'ES256' },
+      { iss: 'them', aud: 'ours', sub: 'ann', channels: TEAM, exp: now() + 60 },
+    ];
+    const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+    const how = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const;
+    const signature = sign('sha256', Buffer.from(text.join('.')), how).toString('base64url');
+    await using client = await theirs.connect();
+    client.send(signInByToken(`${text.join('.')}.${signature}`));
+    expect(await next(client, 1)).toEqual(['pusher:signin_success']);
+    subscribe(client, 'private-team-1');
+    expect(await next(client, 1)).toEqual([`${SUCCEEDED} private-team-1`]);
   });
 
   it('is no user_data', async () => {
