@@ -44,7 +44,7 @@ async function verify(
   const history = join(files.path, 'run.jsonl');
   const options = {
     ...{ key: APP.key, secret: APP.secret, 'app-id': APP.id, kept: KEPT, history },
-    ...{ seconds, clients: 9, rate: 20, cuts: 120 },
+    ...{ seconds, clients: 9, rate: 10, cuts: 60 },
   };
   const words = Object.entries(options).map(([name, value]) => `--${name}=${value}`);
   const urls = clientsTo.map((url) => `--url=${url}`);

@@ -46,7 +46,7 @@ async function verify(port: number, ...more: readonly string[]): Promise<Verifie
     '--app-id': APP.id,
     '--seconds': '10',
     '--clients': '9',
-    '--rate': '40',
+    '--rate': '20',
     '--cuts': '120',
   };
   const args = Object.entries(options).flat();
