@@ -61,14 +61,14 @@ it.if(process.platform === 'linux')(
     for (const address of ATTACKERS) {
       for (let n = 0; n < CONNECTIONS; n++) attack(address, [WRONG, BODY, HALF][n % 3] ?? '');
     }
-    while (answers < 1000) await operate(server, 1);
-    const attackedMs = await operate(server, 10);
+    while (answers < 300) await operate(server, 1);
+    const attackedMs = await operate(server, 4);
     attacking = false;
     for (const socket of sockets) socket.destroy();
 
     // It takes about 30 ms. Without an end for what strangers begin, it would answer hundreds of them first.
     expect(attackedMs).toBeLessThan(500);
     expect(server.output.stderr.split('\n').length).toBeLessThan(200);
-    await operate(server, 5);
+    await operate(server, 1);
   },
 );

@@ -13,17 +13,11 @@ import { timesOf } from '../failure/push/delivery-site.ts';
 
 /** A server and a push service of the test, with honest browsers and endpoints that an attacker registered. */
 
-/** The answers of the push service to an endpoint, by the first segment of its path. */
-export const evils = {
-  refused: 'refuses it with 401',
-  asking: 'answers 503 with a Retry-After of 15 minutes',
-  failing: 'answers 503',
-  busy: 'answers 429 with a Retry-After of 15 minutes',
-  hanging: 'never answers',
-  dripping: 'answers byte by byte, and never ends',
-} as const;
-
-export type Evil = keyof typeof evils;
+/**
+ * The answers of the push service to an endpoint, by the first segment of its path: 401, 503 with a Retry-After of 15 minutes, 503,
+ * 429 with a Retry-After of 15 minutes, never one, and one byte by byte that never ends.
+ */
+export type Evil = 'refused' | 'asking' | 'failing' | 'busy' | 'hanging' | 'dripping';
 
 /** The interest of honest browsers only, and the interest of all. */
 export const HONEST = 'honest';

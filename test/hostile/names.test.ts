@@ -7,6 +7,7 @@ import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns/fake-
 import { newP256Pair } from '../../src/fake-gateways/p256.ts';
 import { PushRequests, requestPush } from '../../testing/clients/push-requests.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { Inbox } from '../../testing/inbox.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { type NameServer, startNameServer } from '../../testing/servers/name-server.ts';
@@ -289,8 +290,5 @@ function deadNames({ names }: Site): number {
 }
 
 async function until(holds: () => boolean): Promise<void> {
-  for (let round = 0; !holds(); round++) {
-    if (round > 2_000) throw new Error('it never happened');
-    await Bun.sleep(5);
-  }
+  await eventually(holds, (isSo) => isSo);
 }

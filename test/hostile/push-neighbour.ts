@@ -42,7 +42,7 @@ export async function publishMany(
 const PAUSE_MS = 10;
 
 /** A median of fewer says little. */
-export const PUBLISHES = 25;
+export const PUBLISHES = 15;
 
 export interface Attack extends AsyncDisposable {
   counts(): AttackCounts;
