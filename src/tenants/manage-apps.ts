@@ -1,5 +1,7 @@
 import type { App, AppKey } from '../channels/app.ts';
+import { appSettings } from '../config/settings/channels-settings.ts';
 import type { AppStore, StoredApp } from '../stores/tenants/app-store.ts';
+import { checkAsWhole } from './checked.ts';
 import {
   checkKeys,
   checkRoomForKey,
@@ -53,6 +55,7 @@ export class AppAdmin extends TenantAdmin<AppStore, StoredApp, App> {
       if (configured.some((app) => app.keys.some(({ key }) => names.includes(key)))) {
         throw keyTaken();
       }
+      checkAsWhole(appSettings, wholeOf({ id, name, enabled, settings }));
       const result = await this.store.create({ id, name, enabled, keys, settings }, Date.now());
       if (result === 'id-taken') throw this.alreadyExists(id);
       if (result === 'key-taken') throw keyTaken();
@@ -116,15 +119,24 @@ export class AppAdmin extends TenantAdmin<AppStore, StoredApp, App> {
 }
 
 function changed(
-  app: Pick<StoredApp, 'name' | 'enabled' | 'settings'>,
+  app: Omit<StoredApp, 'keys'>,
   { name, enabled, settings }: AppChange,
 ): Pick<StoredApp, 'name' | 'enabled' | 'settings'> {
   refuseUnusablePayloads(settings);
-  return {
+  const after = {
     name: name ?? app.name,
     enabled: enabled ?? app.enabled,
     settings: merged(app.settings, withWholeUrls(settings, app.settings)),
   };
+  checkAsWhole(appSettings, wholeOf({ ...after, id: app.id }), wholeOf(app));
+  return after;
+}
+
+/** Keys are stored apart, and no setting depends on them. */
+const ANY_KEYS: readonly AppKey[] = [{ key: 'any', secret: 'any' }];
+
+function wholeOf({ id, name, enabled, settings }: Omit<StoredApp, 'keys'>): object {
+  return { ...settings, id, name, enabled, keys: ANY_KEYS };
 }
 
 function keyTaken(): OperationRefused {

@@ -5,7 +5,7 @@ import { secretKeysMeant } from '../config/settings/secret-key-name.ts';
 import { vapidSubjectFault } from '../config/settings/vapid-subject.ts';
 import { type InstanceId, readInstanceId } from '../push/model/instance-id.ts';
 import type { StoredInstance, StoredInstances } from '../stores/tenants/instance-store.ts';
-import { checked } from './checked.ts';
+import { checkAsWhole } from './checked.ts';
 import {
   checkKeys,
   checkRoomForKey,
@@ -17,7 +17,6 @@ import {
 import { merged, type Settings } from './merged.ts';
 import { newInstance, newSecretKey } from './new-credentials.ts';
 import { OperationRefused } from './operation-refused.ts';
-import { readStored } from './stored-settings.ts';
 import { instanceKind } from './tenant-kind.ts';
 import { withWholeUrls } from './webhook-url.ts';
 
@@ -155,22 +154,9 @@ function oneCredential(change: Settings): Settings {
   return changed;
 }
 
-/**
- * Checks an instance as a whole: settings that are valid alone may not fit together. A change of the instance `before` keeps
- * its settings of a later version, and adds none.
- */
 function checkedAsWhole(instance: StoredInstance, before?: StoredInstance): StoredInstance {
-  const input = wholeOf(instance);
-  const kept = before === undefined ? [] : unknownIn(before);
-  const read = readStored(instanceSettings, input);
-  const isUsable = 'settings' in read && read.unknown.every((name) => kept.includes(name));
-  if (!isUsable) checked(instanceSettings, { input, unknownField: 'unknown setting' });
+  checkAsWhole(instanceSettings, wholeOf(instance), before && wholeOf(before));
   return instance;
-}
-
-function unknownIn(instance: StoredInstance): readonly string[] {
-  const read = readStored(instanceSettings, wholeOf(instance));
-  return 'settings' in read ? read.unknown : [];
 }
 
 function wholeOf({ id, name, secretKeys, settings }: StoredInstance): object {
