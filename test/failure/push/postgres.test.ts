@@ -29,7 +29,7 @@ import {
 const LONG_MS = 180_000;
 const BACKENDS = 10;
 /** The pause of a backend between two publishes. */
-const PAUSE_MS = 5;
+const PAUSE_MS = 25;
 
 const requests = new PushRequests();
 const nothing = async () => undefined;
