@@ -323,6 +323,8 @@ export class Recording {
     const connection = client?.connection;
     if (client === undefined || connection?.n !== n) return;
     const before = client.views.get(ch);
+    // A second subscription of one connection is refused, and the first one stays.
+    if (before?.connection === connection && isLive(before)) return;
     if (before !== undefined) this.end(before);
     if (before?.isWanted !== true) this.wanted++;
     if (user !== undefined) client.user = user;

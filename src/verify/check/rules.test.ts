@@ -163,6 +163,11 @@ const cutOnce = () =>
     .get(1, 'a', 'kept', { id: '1-a' })
     .close(1);
 
+it('a connection that subscribes again to a channel stays subscribed', () => {
+  const again = story(1).say('subscribe', { c: 1, n: 1, ch: 'news' }).send('a').answer('a');
+  expect(again.after(6000).say('calm').wrong).toEqual(['arrives']);
+});
+
 describe('once', () => {
   it('holds for a connection, and for all connections of a client that resumes', () => {
     expect(story(1).send('a').get(1, 'a').get(1, 'a').wrong).toEqual(['once']);
