@@ -21,9 +21,9 @@ const CHANNELS = [ROOM, COUNTED, KEPT, TALK];
 
 /** At each server; and one more that comes and goes. */
 export const STAYING = 2;
-const EVENTS_PAUSE_MS = 40;
+const EVENTS_PAUSE_MS = 100;
 /** Client events have a rate. */
-const EVENTS_PER_WHISPER = 10;
+const EVENTS_PER_WHISPER = 4;
 
 export type Version = 'released' | 'present';
 

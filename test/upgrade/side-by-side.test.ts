@@ -16,7 +16,7 @@ const ANN = '#server-to-user-ann';
 
 const TRIED: readonly RuleName[] = [
   ...(['order', 'after', 'once', 'known', 'arrives'] as const),
-  ...(['resumes', 'members', 'present', 'counts'] as const),
+  ...(['members', 'present', 'counts'] as const),
 ];
 
 // A clone without history lacks it.
@@ -35,7 +35,7 @@ describe.skipIf(release === undefined).each<readonly [first: Version, second: Ve
   ['released', 'present'],
   ['present', 'released'],
 ])('a %s server, and a %s one that joins it,', (first, second) => {
-  it('serve everybody together, through deaths, cuts and the end of the upgrade', async () => {
+  it('serve everybody together, also when they are cut off, are killed and are replaced', async () => {
     await using site = await Site.open(source);
     const { history } = site;
     const versions = [first, second];
@@ -62,36 +62,45 @@ describe.skipIf(release === undefined).each<readonly [first: Version, second: Ve
     }
 
     // Each starts again while the other runs, so one direction is enough.
-    for (const at of first === 'released' ? [0, 1] : []) {
-      const others = site.load(1 - at);
-      await site.kill(at);
-      const gone = Array.from({ length: STAYING }, () => '1 times there, 1 times gone');
-      await eventually(
-        () => site.reported(at),
-        (found) => found.join() === gone.join(),
-      );
-      await others();
-      await history.compare();
-      await site.start(at, versions[at] ?? 'present');
-      await site.settle();
-    }
-    await site.areKnownToEachOther();
-
-    const last = site.load(0, 1);
-    const old = versions.indexOf('released');
-    const before = history.accepted;
-    await history.until(() => history.accepted > before + MISSED, 'events of both');
-    expect(await site.server(old).stop('SIGTERM')).toBe(0);
-    await site.start(old, 'present');
-    await history.allAreThere();
-    const restarted = history.accepted;
-    await history.until(() => history.accepted > restarted + MISSED, 'events of both');
-    await last();
+    const isUpgraded = first === 'released';
+    if (isUpgraded) await killAndUpgrade(site, versions);
     await site.settle();
     await expectSameAnswers(site);
-    expect(history.problems(...TRIED)).toEqual([]);
+    // Without it, nobody has had to come back.
+    const tried = isUpgraded ? ([...TRIED, 'resumes'] as const) : TRIED;
+    expect(history.problems(...tried)).toEqual([]);
   }, 300_000);
 });
+
+/** Each server is killed and comes back, and in the end the released one is replaced under load. */
+async function killAndUpgrade(site: Site, versions: readonly Version[]): Promise<void> {
+  const { history } = site;
+  for (const at of [0, 1]) {
+    const others = site.load(1 - at);
+    await site.kill(at);
+    const gone = Array.from({ length: STAYING }, () => '1 times there, 1 times gone');
+    await eventually(
+      () => site.reported(at),
+      (found) => found.join() === gone.join(),
+    );
+    await others();
+    await history.compare();
+    await site.start(at, versions[at] ?? 'present');
+    await site.settle();
+  }
+  await site.areKnownToEachOther();
+
+  const last = site.load(0, 1);
+  const old = versions.indexOf('released');
+  const before = history.accepted;
+  await history.until(() => history.accepted > before + MISSED, 'events of both');
+  expect(await site.server(old).stop('SIGTERM')).toBe(0);
+  await site.start(old, 'present');
+  await history.allAreThere();
+  const restarted = history.accepted;
+  await history.until(() => history.accepted > restarted + MISSED, 'events of both');
+  await last();
+}
 
 /** What a cache channel remembers at one server is there at others. */
 async function expectCached(at: TestApp, others: readonly TestApp[], name: string): Promise<void> {
