@@ -3,7 +3,7 @@ import type { RedisListener } from '../../src/engines/redis/link/redis-server.ts
 import { RedisAway, type Reply } from '../../src/engines/redis/link/reply.ts';
 import type { RedisScript } from '../../src/engines/redis/link/script.ts';
 import type { RedisLink } from '../../src/engines/redis/redis-link.ts';
-import { STATE } from '../../src/engines/redis/scripts/statements.ts';
+import { STATE, STATE_AGAIN } from '../../src/engines/redis/scripts/statements.ts';
 import { TICK } from '../../src/engines/redis/scripts/upkeep.ts';
 
 /** A Redis of the test: it holds nothing, and answers each script as if all were well. */
@@ -78,8 +78,12 @@ export class FakeLink implements RedisLink, RedisEngineServer {
   }
 }
 
+/** Of as many channels as one call may state again: those that it does not state are not looked at. */
+const STATED_AGAIN: Reply[] = Array.from({ length: 128 }, () => ['0', [], [], []]);
+
 function answerOf(script: RedisScript): readonly Reply[] {
   if (script === TICK) return ['ok', '1', -1, [], 0];
+  if (script === STATE_AGAIN) return ['ok', '1', null, -1, [], STATED_AGAIN];
   if (script === STATE) return ['ok', '1', '0', -1, [], [], []];
   return ['ok', '1', '0', -1, []];
 }
