@@ -1,6 +1,6 @@
 /**
- * What a fleet of servers over Redis costs, computed. Each constant is measured, and says by which command; nobody has run the
- * larger fleets. `test/contracts/redis-costs.test.ts` compares the numbers of commands with counted ones.
+ * What a fleet of servers over Redis costs, computed. The comments say where each constant comes from; nobody has run the larger
+ * fleets. `test/contracts/redis-costs.test.ts` compares the numbers of commands with counted ones.
  */
 
 /** Servers over the masters of a Redis Cluster, or over independent Redis servers. */
@@ -28,7 +28,8 @@ const TICK_SECONDS = 2;
 
 /**
  * Processor time of Redis, in microseconds. Version 0.1.0 took 13 for an event and 17 for a join or leave, by `npm run bench -- cluster`
- * on a core that was free. What this version takes is that, times the ratio that `npm run bench -- cluster --beside d234ebde` prints.
+ * on a core that was free. What this version takes is that, times ratios to 0.1.0 from a busy machine: a third for an event in a call of a hundred,
+ * one and a half for a join or leave. `npm run bench -- cluster --beside d234ebde` measures such ratios again.
  */
 const REDIS_US = {
   /** One of a hundred events in one call, without those who hear it: a third. */
@@ -75,7 +76,7 @@ const COMMANDS = {
   tick: 22,
 } as const;
 
-/** How many of so many equal parts have at least one of so many subscribers who are spread over them. */
+/** How many of `parts` have at least one of `subscribers`, who are spread evenly over them. */
 function holdersOf(subscribers: number, parts: number): number {
   return parts * (1 - (1 - 1 / parts) ** subscribers);
 }

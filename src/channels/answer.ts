@@ -14,7 +14,7 @@ import { type ClientMessage, PONG } from './wire.ts';
 export function answer(hub: Hub, session: Session, message: ClientMessage): MaybePromise<void> {
   switch (message.type) {
     case 'subscribe':
-      return answerWaiting(hub, session, subscribe(hub, session, message));
+      return afterSubscription(hub, session, subscribe(hub, session, message));
     case 'unsubscribe':
       return unsubscribe(hub, session, message.channel);
     case 'signin':
@@ -51,7 +51,7 @@ function afterSignIn(hub: Hub, session: Session, signedIn: MaybePromise<void>): 
 }
 
 /** A token that was presented for a channel may have signed the connection in. */
-function answerWaiting(
+function afterSubscription(
   hub: Hub,
   session: Session,
   subscribed: MaybePromise<void>,

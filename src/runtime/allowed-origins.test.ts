@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { allowsOrigin, isAllowedOrigin } from './allowed-origins.ts';
+import { allowsOrigin, isOriginEntry } from './allowed-origins.ts';
 
 describe('an entry', () => {
   it.each([
@@ -21,7 +21,7 @@ describe('an entry', () => {
     'null',
     '*',
   ])('can be %s', (entry) => {
-    expect(isAllowedOrigin(entry)).toBe(true);
+    expect(isOriginEntry(entry)).toBe(true);
   });
 
   it.each([
@@ -47,7 +47,7 @@ describe('an entry', () => {
     'pri*',
     `https://${'a'.repeat(300)}.example.com`,
   ])('cannot be %j', (entry) => {
-    expect(isAllowedOrigin(entry)).toBe(false);
+    expect(isOriginEntry(entry)).toBe(false);
   });
 });
 

@@ -10,7 +10,7 @@ interface Origin {
 type Rule = (origin: Origin | 'null') => boolean;
 
 /** Completes the sentence "must …". */
-export const ALLOWED_ORIGIN_RULE =
+export const ORIGIN_ENTRY_RULE =
   'be an origin such as https://shop.example.com or http://localhost:*, a host such as shop.example.com or *.example.com, null, or *';
 
 const OWN_PORTS: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ const ENTRY =
 const IPV4 = /^\d+(?:\.\d+){3}$/;
 
 /** Whether a text can be an entry of a list. */
-export function isAllowedOrigin(entry: string): boolean {
+export function isOriginEntry(entry: string): boolean {
   return readEntry(entry) !== undefined;
 }
 

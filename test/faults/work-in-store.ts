@@ -133,7 +133,7 @@ export class WorkInStore {
 /** More than are made in a round. */
 const APPS_LOOKED_AT = 500;
 
-/** How often it is looked whether a store is in use again. Milliseconds. */
+/** The pause between two attempts to use a store. Milliseconds. */
 const LOOK_MS = 200;
 
 /** Waits until an app can be made. */

@@ -7,7 +7,10 @@ import type { WaitingSubscription } from './waiting-subscription.ts';
 /** The grants that a connection keeps. */
 const KEPT_MAX = 8;
 
-/** The grants of one connection, what hangs on them, and what waits for them. Source: identity, §3.2 to §3.5. */
+/**
+ * The grants of one connection, the channels that it entered by them, and the subscriptions that wait for one. Source: identity,
+ * §3.2 to §3.5.
+ */
 export class ConnectionGrants {
   /** The last ones, the newest at the end. */
   private kept: readonly Grant[] = [];
@@ -32,9 +35,8 @@ export class ConnectionGrants {
   }
 
   add(grant: Grant): void {
-    this.kept = [...this.kept.filter(({ token }) => token === undefined || token !== grant.token)]
-      .slice(1 - KEPT_MAX)
-      .concat(grant);
+    const others = this.kept.filter(({ token }) => token === undefined || token !== grant.token);
+    this.kept = [...others.slice(1 - KEPT_MAX), grant];
     for (const hanging of this.entered.values()) {
       const isLater = grant.endsAtMs > hanging.grant.endsAtMs;
       if (isLater && covers(grant, hanging.channel, 'subscribe')) hanging.grant = grant;

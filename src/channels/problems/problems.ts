@@ -121,7 +121,8 @@ export const inBandProblems: Record<InBandProblem, InBandRow> = {
     code: null,
     subscription: { type: 'AuthError', status: 401 },
     when: 'A token cannot be accepted; the text says why.',
-    advice: 'Compare what the text names with the token: `fanfare` never shows or logs a token.',
+    advice:
+      'Look at the part of the token that the text names. The server shows and logs no token.',
   },
   'signin-invalid': {
     code: null,

@@ -1,4 +1,4 @@
-/** What came of a token, as the label of a metric. */
+/** The result of verifying a token, as the label of a metric. */
 export type TokenResult =
   | 'accepted'
   | 'malformed'

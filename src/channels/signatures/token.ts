@@ -1,6 +1,11 @@
 import type { JsonObject } from '../../runtime/json-object.ts';
-import { isSignedBy, JWT_LENGTH_MAX, parseJwt, type UnverifiedJwt } from '../../runtime/jwt.ts';
-import { isSignedWith, readTokenKey, type TokenKey } from '../../runtime/token-keys.ts';
+import {
+  isSignedBy,
+  JWT_LENGTH_MAX,
+  parseJwt,
+  type UnverifiedJwt,
+} from '../../runtime/tokens/jwt.ts';
+import { isSignedWith, readTokenKey, type TokenKey } from '../../runtime/tokens/token-keys.ts';
 import { type App, type AppGrants, secretOf } from '../app.ts';
 import { isUserId } from '../channel-name.ts';
 import type { GrantPattern } from '../grants/grant.ts';
@@ -114,7 +119,7 @@ function readClaims(
     if (!isTime(time)) return refused('claim', `the claim \`${name}\` must be a time`);
     if (time > nowSeconds + leewaySeconds) return refused('early', 'it is not valid yet');
   }
-  // An issuer of public keys serves others as well. Whoever has a secret of the app is the app.
+  // An issuer with public keys signs tokens for other apps, too. A secret of this app signs for this app alone.
   if (!isShared && iss !== issuer) return refused('issuer', 'the issuer is another');
   if (isShared ? aud !== undefined && !isAudience(app, aud) : !names(aud, [app.grants.audience])) {
     return refused('audience', 'the audience is another');

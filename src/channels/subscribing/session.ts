@@ -58,7 +58,7 @@ export abstract class Session {
   private resumes: Resumes | undefined;
   /** What it was sent recently because it asked for it, in frames. Decreases like the frames that it has sent. */
   answerDebt = 0;
-  /** Frames that it sent recently, weighted by what they cost. Paid back over time by whoever counts them. */
+  /** Frames that it sent recently, weighted by size and cost: see `FrameLimit`. */
   frameDebt = 0;
   closed = false;
   /** How many `pusher:ping`s it has not answered. */
@@ -71,7 +71,7 @@ export abstract class Session {
   user: UserData | undefined;
   /** `true` until the authority has answered: `user` is set already, but must not be signed out yet. */
   signingIn = false;
-  /** Its grants, and what waits for them. Made when it is first needed. */
+  /** Its grants, and the subscriptions that wait for one; `undefined` until there are any. */
   grants: ConnectionGrants | undefined;
   /** The users on its watchlist. */
   watching: readonly string[] = NO_USERS;

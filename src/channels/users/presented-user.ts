@@ -68,7 +68,7 @@ type Verified =
     }
   | { readonly ok: false; readonly why: string };
 
-/** Verifies a token of a client, and counts what came of it. */
+/** Verifies a token of a client, and counts the result. */
 export function readPresentedToken(hub: Hub, session: Session, token: string): Verified {
   const { app } = session;
   const { grants } = app;

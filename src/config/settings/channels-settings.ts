@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ALLOWED_ORIGIN_RULE, isAllowedOrigin } from '../../runtime/allowed-origins.ts';
-import { readTokenKey, TOKEN_KEY_RULE } from '../../runtime/token-keys.ts';
+import { isOriginEntry, ORIGIN_ENTRY_RULE } from '../../runtime/allowed-origins.ts';
+import { readTokenKey, TOKEN_KEY_RULE } from '../../runtime/tokens/token-keys.ts';
 import { quote } from '../file/problems.ts';
 import { pushRules } from './push-rules.ts';
 import {
@@ -218,8 +218,8 @@ export const appSettings = z
     ),
     allowedOrigins: z
       .array(
-        z.string().refine(isAllowedOrigin, {
-          error: ({ input }) => `must ${ALLOWED_ORIGIN_RULE}, got ${quote(String(input))}`,
+        z.string().refine(isOriginEntry, {
+          error: ({ input }) => `must ${ORIGIN_ENTRY_RULE}, got ${quote(String(input))}`,
         }),
       )
       .max(ORIGINS_MAX, { error: `must have at most ${ORIGINS_MAX} entries` })

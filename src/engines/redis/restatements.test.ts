@@ -24,7 +24,7 @@ class FakePartition {
 const partition = new FakePartition();
 const restatements = new Restatements(partition);
 
-/** A channel that states so many members again. `answered` gets the number of the answer. */
+/** A channel that states this number of members again, and adds the sequence number of the answer to `answered`. */
 function channelOf(topic: string, answered: string[], members = 0, info = ''): Stated {
   const stated = Array.from({ length: members }, (_, n) => ['+', `user-${n}`, info]).flat();
   return {

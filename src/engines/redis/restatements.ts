@@ -109,7 +109,7 @@ export class Restatements {
   }
 }
 
-/** Divides what waits into calls. */
+/** Divides the waiting restatements into calls. */
 function inCalls(waiting: readonly Waiting[]): readonly (readonly Waiting[])[] {
   const calls: Waiting[][] = [];
   let [members, characters] = [0, 0];

@@ -1,5 +1,5 @@
-import { decodeBase64 } from '../../runtime/base64url.ts';
 import { isJsonObject, parseJsonObject } from '../../runtime/json-object.ts';
+import { decodeBase64 } from '../../runtime/tokens/base64url.ts';
 import type { SubscriptionKeys } from './encryption.ts';
 
 /** How a browser is reached, and the keys for its messages. */

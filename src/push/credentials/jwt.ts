@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../runtime/json-object.ts';
-import { isSignedBy, parseJwt } from '../../runtime/jwt.ts';
+import { isSignedBy, parseJwt } from '../../runtime/tokens/jwt.ts';
 
 export type ReadJwt =
   | {

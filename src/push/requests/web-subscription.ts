@@ -1,5 +1,5 @@
-import { decodeBase64, encodeBase64Url } from '../../runtime/base64url.ts';
 import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
+import { decodeBase64, encodeBase64Url } from '../../runtime/tokens/base64url.ts';
 import { isP256Point } from '../credentials/p256.ts';
 import type { DeviceToken } from '../model/device.ts';
 import type { PushServiceRules } from '../model/instance.ts';

@@ -11,7 +11,7 @@ import type { StreamMessage } from './stream-texts.ts';
 
 const COMMANDS_MAX = { count: 50_000, characters: 32 * 1024 * 1024 };
 
-/** Twice what waits in the outbox of the other loop, which first refuses those of the app with most. */
+/** Twice the limit of the outbox on the other loop. So that outbox is full first, and refuses the events of the largest app. */
 const EVENTS_MAX = { count: 100_000, characters: 64 * 1024 * 1024 };
 
 /** After this many characters of handled messages, the other loop learns of it. */

@@ -23,7 +23,7 @@ function noticedStays(channel: Channel, user: string, { faults, header }: Record
   const ends = channel.ends.get(user) ?? [];
   // A busy server sees the end of a stay later than the client has sent it.
   const unnoticedMs = REPORTED_MS + header.T;
-  /** Until when connections may have counted that had ended before the absence that is looked at. */
+  /** Connections of the user that ended before this absence may have counted as present until this time. */
   let countedUntil = Number.NEGATIVE_INFINITY;
   let seen = 0;
   const mayBeUnnoticed = (gone: number, back: number) => {

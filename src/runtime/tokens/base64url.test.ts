@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { anyCharacter } from '../../testing/any-character.ts';
+import { anyCharacter } from '../../../testing/any-character.ts';
 import { decodeBase64, encodeBase64Url } from './base64url.ts';
 
 describe('base64', () => {

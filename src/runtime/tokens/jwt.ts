@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { type JsonObject, readJsonObject } from '../json-object.ts';
 import { decodeBase64 } from './base64url.ts';
-import { type JsonObject, readJsonObject } from './json-object.ts';
 
 /** A JWT in its compact form, of which nothing is verified. */
 export interface UnverifiedJwt {
