@@ -15,6 +15,27 @@ it.each([
     { outgoing: { proxy: 'http://u:new@p:1' } },
     ['outgoing.proxy'],
   ],
+  [{ store: { url: 'postgres://u:old@h/d' } }, { store: { url: 'postgres://v:new@h/d' } }, []],
+  [
+    { store: { url: 'postgres://u:old@h/d' } },
+    { store: { url: 'postgres://u:old@h/e' } },
+    ['store.url'],
+  ],
+  [
+    { engine: { type: 'redis', urls: ['redis://a', 'redis://:old@b/1'] } },
+    { engine: { type: 'redis', urls: ['redis://:new@a', 'redis://:new@b/1'] } },
+    [],
+  ],
+  [
+    { engine: { type: 'redis', urls: ['redis://:old@a', 'redis://:old@b'] } },
+    { engine: { type: 'redis', urls: ['redis://:old@a'] } },
+    ['engine.urls'],
+  ],
+  [
+    { engine: { type: 'redis', url: 'redis+sentinel://:old@a/m', sentinels: { password: 'old' } } },
+    { engine: { type: 'redis', url: 'redis+sentinel://:old@b/m', sentinels: { password: 'new' } } },
+    ['engine.url'],
+  ],
   [{ trustedProxies: ['::1'] }, { trustedProxies: ['::2'] }, ['trustedProxies']],
   [
     {},

@@ -2,6 +2,7 @@ import { type Config, configSchema } from './schema.ts';
 import { settingsOf } from './schema-walk.ts';
 import { isObject } from './settings/plain-json.ts';
 import { valueAt } from './settings/unchecked.ts';
+import { areSamePlaces } from './settings/url-logins.ts';
 
 /** The settings that a running server takes over when it reads its configuration again. */
 const APPLIED: ReadonlySet<string> = new Set([
@@ -13,12 +14,17 @@ const APPLIED: ReadonlySet<string> = new Set([
   'push.addressLimits.requestsPerSecond',
   'push.addressLimits.rowsPerSecond',
   'push.addressLimits.reportsPerSecond',
+  'engine.sentinels.user',
+  'engine.sentinels.password',
   'tls.certFile',
   'tls.keyFile',
   ...['engine.tls', 'engine.sentinels.tls', 'store.tls'].flatMap((group) =>
     ['caFile', 'certFile', 'keyFile'].map((name) => `${group}.${name}`),
   ),
 ]);
+
+/** Of these, only users and passwords: the next connections use them. */
+const LOGIN_APPLIED: ReadonlySet<string> = new Set(['engine.url', 'engine.urls', 'store.url']);
 
 /**
  * The settings that differ from those of the start of a server, and that it takes over only when it starts again. Of a group
@@ -38,6 +44,7 @@ export function settingsForRestart(atStart: Config, now: Config): readonly strin
     const [before, after] = valuesAt(path);
     const parent = path.slice(0, Math.max(0, path.lastIndexOf('.')));
     const isInGroup = parent === '' || isGroup(parent);
+    if (LOGIN_APPLIED.has(path) && areSamePlaces(before, after)) return false;
     return isInGroup && !isGroup(path) && !Bun.deepEquals(before, after);
   });
 }

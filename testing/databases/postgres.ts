@@ -212,7 +212,7 @@ export interface ClusterFiles {
   /** `pg_hba.conf`: who may connect how. */
   readonly access: string;
   /** The certificate and key of the server, and the authorities of its clients, all PEM. */
-  readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
 }
 
 export async function ownPostgres(files?: ClusterFiles): Promise<OwnCluster> {
@@ -266,10 +266,11 @@ function makeCluster(folder: string): void {
 }
 
 function writeClusterFiles(data: string, { access, tls }: ClusterFiles): void {
-  const { cert, key, ca } = tls;
   const settings = "ssl = on\nssl_ca_file = 'root.crt'\n";
-  const texts = { 'server.crt': cert, 'server.key': key, 'root.crt': ca, 'pg_hba.conf': access };
-  appendFileSync(join(data, 'postgresql.conf'), settings);
+  if (tls !== undefined) appendFileSync(join(data, 'postgresql.conf'), settings);
+  const files =
+    tls === undefined ? {} : { 'server.crt': tls.cert, 'server.key': tls.key, 'root.crt': tls.ca };
+  const texts = { ...files, 'pg_hba.conf': access };
   const owner = postgresUser();
   for (const [name, text] of Object.entries(texts)) {
     const file = join(data, name);

@@ -1,6 +1,6 @@
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { RedisEngine, type RedisEngineOptions } from './engine.ts';
-import type { RedisConnectorOptions, SentinelLogin } from './link/connector.ts';
+import type { RedisConnectorOptions, RedisLogins } from './link/connector.ts';
 import type { Away } from './link/redis-server.ts';
 import { placesOf } from './places.ts';
 import { ALL_SCRIPTS } from './scripts/all-scripts.ts';
@@ -11,7 +11,8 @@ export interface CreateRedisEngineOptions
   /** The Redis servers, in the same order on all nodes, or one cluster. */
   readonly urls: readonly string[];
   readonly tls?: RedisConnectorOptions['tls'];
-  readonly sentinelLogin?: SentinelLogin;
+  /** What the next connections log in with; the addresses are those of `urls`. */
+  readonly logins?: () => RedisLogins;
   /** Of a process with several loops: the links that they share. */
   readonly sharedLinks?: SharedLinks | undefined;
   /** Called with the reason when a link becomes unusable, and with `undefined` when it works again. */
@@ -23,7 +24,7 @@ export function createRedisEngine({
   urls,
   keyPrefix,
   tls,
-  sentinelLogin,
+  logins,
   sharedLinks,
   onState = () => undefined,
   ...parts
@@ -32,7 +33,7 @@ export function createRedisEngine({
     urls,
     keyPrefix,
     ...(tls === undefined ? {} : { tls }),
-    sentinelLogin,
+    ...(logins === undefined ? {} : { logins }),
     log: parts.log,
     timers: monotonicTimers,
     scripts: ALL_SCRIPTS,

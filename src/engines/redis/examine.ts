@@ -83,7 +83,12 @@ export async function* examineRedis(options: ExamineRedisOptions): AsyncGenerato
     const base = { log: SILENT, timers: monotonicTimers, deadlineMs };
     let connector: RedisConnector;
     try {
-      connector = new RedisConnector({ ...base, url, tls: () => tls, sentinelLogin });
+      connector = new RedisConnector({
+        ...base,
+        url,
+        tls: () => tls,
+        sentinelLogin: () => sentinelLogin,
+      });
     } catch (error) {
       const why = unreachable(error);
       yield { name: 'redis', ...why, detail: `${serverName(url)}: ${why.detail}` };

@@ -1,6 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import type { Config } from '../../config/schema.ts';
+import { areSamePlaces } from '../../config/settings/url-logins.ts';
 import type { LoopNotice } from '../../engines/redis/loop-bus.ts';
 import { LineRing } from '../../observability/line-ring.ts';
 import { TableMeter } from '../../observability/meter.ts';
@@ -24,6 +25,7 @@ import type {
   ToBackground,
 } from '../link/messages.ts';
 import { RealtimeClient } from '../link/realtime-client.ts';
+import { reloadedLogins } from '../redis-logins.ts';
 import { serverName } from '../server-name.ts';
 import { readTlsFiles, type TlsFiles } from '../tls-files.ts';
 import { openAdmin } from './admin/admin.ts';
@@ -291,6 +293,7 @@ export class Background {
     const { listeners } = tlsFiles;
     renewal.reloaded(changed, tlsFiles);
     this.useLinkTls(tlsFiles);
+    this.useLogins(changed);
     const applied = [tenants.apps.reconfigure(changed), tenants.instances.reconfigure(changed)];
     push.reconfigure(changed);
     certificates.reloaded(listeners);
@@ -367,6 +370,15 @@ export class Background {
     const { database, realtime } = this.parts;
     database.useTls(store);
     realtime.postToAll({ type: 'redis-tls', tls: redis });
+  }
+
+  /** Sets what the next connections to Redis and PostgreSQL log in with. Other servers than at the start take a restart. */
+  private useLogins(changed: Config): void {
+    const { config, database, realtime } = this.parts;
+    const { url } = changed.store;
+    if (areSamePlaces(config.store.url, url)) database.useUrl(url);
+    const logins = reloadedLogins(config, changed);
+    if (logins !== undefined) realtime.postToAll({ type: 'redis-logins', logins });
   }
 
   private async useCertificate(certificate: Certificate): Promise<void> {

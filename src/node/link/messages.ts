@@ -6,7 +6,7 @@ import type { RuleEvent } from '../../channels/push-rules/push-rule.ts';
 import type { TakenUsage } from '../../channels/usage/unshared-usage.ts';
 import type { DayUsage } from '../../channels/usage/usage.ts';
 import type { Config } from '../../config/schema.ts';
-import type { RedisTls } from '../../engines/redis/link/connector.ts';
+import type { RedisLogins, RedisTls } from '../../engines/redis/link/connector.ts';
 import type { LoopNotice } from '../../engines/redis/loop-bus.ts';
 import type { RedisLinkMessage } from '../../engines/redis/shared/messages.ts';
 import type { EngineMessage } from '../../engines/threads/messages.ts';
@@ -129,6 +129,8 @@ export type BackgroundToLoop =
   | { readonly type: 'cluster-send'; readonly to: string | undefined; readonly text: string }
   /** What the next connections to Redis use for TLS. */
   | { readonly type: 'redis-tls'; readonly tls: RedisTls }
+  /** What they log in with. */
+  | { readonly type: 'redis-logins'; readonly logins: RedisLogins }
   /** The reply to `goodbye`: the background loop has received everything. */
   | { readonly type: 'goodbye' };
 

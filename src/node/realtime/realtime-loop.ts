@@ -166,6 +166,9 @@ export class RealtimeLoop {
       case 'redis-tls':
         if (quotas.cluster !== undefined) quotas.cluster.tls = message.tls;
         return;
+      case 'redis-logins':
+        if (quotas.cluster !== undefined) quotas.cluster.logins = message.logins;
+        return;
       case 'goodbye':
         this.goodbye.resolve();
         return;

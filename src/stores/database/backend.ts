@@ -27,5 +27,7 @@ export interface DatabaseBackend {
   identity(): Promise<string | undefined>;
   /** Sets what the next connections to PostgreSQL use for TLS. Those that are open are replaced. */
   useTls(tls: ClientTls): void;
+  /** Sets the address of the next connections: the same database, with another user or password. */
+  useUrl(url: string): void;
   close(): Promise<void>;
 }

@@ -80,6 +80,11 @@ export class Database implements AsyncDisposable {
     this.backend.useTls(tls);
   }
 
+  /** Sets the address for the next connections: the same database, with another user or password. */
+  useUrl(url: string): void {
+    this.backend.useUrl(url);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.queue.drained();
     await this.backend.close();

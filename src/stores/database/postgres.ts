@@ -38,18 +38,18 @@ export interface PostgresOptions {
 }
 
 export async function openPostgres(
-  url: string,
+  urlAtStart: string,
   { tls: tlsAtStart, answerTimeoutMs = ANSWER_TIMEOUT_MS }: PostgresOptions,
 ): Promise<DatabaseBackend> {
-  if (!/^postgres(?:ql)?:\/\//.test(url)) {
+  if (!/^postgres(?:ql)?:\/\//.test(urlAtStart)) {
     throw new StoreUnavailable(
       'store.url: it must be sqlite:FILE or postgres://…, for example sqlite:data/fanfare.db',
     );
   }
-  if (!isReadableAddress(url)) {
+  if (!isReadableAddress(urlAtStart)) {
     throw new StoreUnavailable(`store.url: not a valid address; ${ENCODING_RULE}`);
   }
-  let tls = tlsAtStart;
+  let [url, tls] = [urlAtStart, tlsAtStart];
   const limit = {
     timeoutMs: answerTimeoutMs,
     otherwise: `The database has not answered in ${answerTimeoutMs} ms`,
@@ -83,6 +83,13 @@ export async function openPostgres(
           await transaction.unsafe(setLocally(settingsOf(answerTimeoutMs)));
         return await work(transaction);
       });
+  /** Opens the next connections in another way. */
+  const reopen = () => {
+    const before = sql;
+    sql = open(manner);
+    // Its statements and transactions still end. It must not reject: nobody waits for it.
+    before.close({ timeout: ANSWER_TIMEOUT_MS / 1000 }).catch(() => undefined);
+  };
   return {
     dialect: 'postgres',
     pooler,
@@ -116,10 +123,12 @@ export async function openPostgres(
     useTls(changed) {
       if (Bun.deepEquals(changed, tls)) return;
       tls = changed;
-      const before = sql;
-      sql = open(manner);
-      // Its statements and transactions still end. It must not reject: nobody waits for it.
-      before.close({ timeout: ANSWER_TIMEOUT_MS / 1000 }).catch(() => undefined);
+      reopen();
+    },
+    useUrl(changed) {
+      if (changed === url || !isReadableAddress(changed)) return;
+      url = changed;
+      reopen();
     },
     close: () => sql.close({ timeout: CONNECT_SECONDS }),
   };

@@ -55,6 +55,7 @@ export async function openSqlite(url: string, file: string): Promise<DatabaseBac
     check: () => quickCheck(writer, url),
     identity: async () => undefined,
     useTls: () => undefined,
+    useUrl: () => undefined,
     async waitBriefly() {
       await writer.unsafe(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_RUNNING_MS}`);
       if (reader !== writer)

@@ -73,8 +73,13 @@ interface Tried {
   };
 }
 
-const open = ({ url, tls: own, ...login }: Tried) =>
-  openLink({ url, tls: () => ({ ...tls, ...own }), startMs: 1_500, ...login });
+const open = ({ url, tls: own, sentinelLogin }: Tried) =>
+  openLink({
+    url,
+    tls: () => ({ ...tls, ...own }),
+    startMs: 1_500,
+    ...(sentinelLogin === undefined ? {} : { sentinelLogin: () => sentinelLogin }),
+  });
 
 const throughSentinel = () => `rediss+sentinel://writer:two@127.0.0.1:${sentinel.port}/main`;
 

@@ -25,8 +25,10 @@ export interface RedisConnectorOptions {
   readonly slot?: ClusterSlot | undefined;
   /** For the next connection: certificates are renewed while the server runs. */
   readonly tls?: () => RedisTls;
-  /** For the sentinels, which have credentials of their own. */
-  readonly sentinelLogin?: SentinelLogin | undefined;
+  /** For the next connection: `url` with another user and password. They are rotated while the server runs. */
+  readonly latestUrl?: () => string;
+  /** For the next connection to a sentinel: these have credentials of their own. */
+  readonly sentinelLogin?: () => SentinelLogin;
   readonly log: Log;
   /** Must be monotonic. */
   readonly timers: Timers;
@@ -43,6 +45,13 @@ export interface ClusterSlot extends Slot {
 export interface SentinelLogin {
   readonly user: string | undefined;
   readonly password: string | undefined;
+}
+
+/** What connections log in with. */
+export interface RedisLogins {
+  /** Of all Redis servers, with their addresses. */
+  readonly urls: readonly string[];
+  readonly sentinels: SentinelLogin;
 }
 
 export const DEADLINE_MS = 2_000;
@@ -85,16 +94,24 @@ export class RedisConnector {
     return this.address.endpoints[0];
   }
 
+  /** What the next connection to a server logs in with. */
+  private get login(): Login {
+    const { latestUrl, url } = this.options;
+    const { user, password } = parseRedisUrl(latestUrl?.() ?? url) ?? this.address;
+    return { user, password, db: this.address.db };
+  }
+
   /** Makes a map of the cluster. */
   clusterMap(): ClusterMap {
     const { timers, log } = this.options;
-    const { user, password } = this.address;
-    const login = { user, password, db: 0 };
     return new ClusterMap({
       endpoints: this.endpoints,
       timers,
       log,
-      ask: (endpoint, command) => this.ask(this.partyOf(endpoint, false, login), login, command),
+      ask: (endpoint, command) => {
+        const { login } = this;
+        return this.ask(this.partyOf(endpoint, false, login), login, command);
+      },
     });
   }
 
@@ -104,7 +121,7 @@ export class RedisConnector {
     if (slot !== undefined) return await slot.map.masterOf(slot.number, SHARED_MS);
     const { sentinelName } = this.address;
     if (sentinelName === undefined) return this.firstEndpoint;
-    const { user, password } = this.options.sentinelLogin ?? {};
+    const { user, password } = this.options.sentinelLogin?.() ?? {};
     const login = { user, password, db: 0 };
     return await findPrimary({
       endpoints,
@@ -124,8 +141,7 @@ export class RedisConnector {
 
   /** Connects to a server, and checks that it can be used. */
   async connect(endpoint: RedisEndpoint, owner: RedisConnectionOwner): Promise<RedisConnection> {
-    const { user, password, db } = this.address;
-    const login = { user, password, db };
+    const { login } = this;
     const line: Line = { party: this.partyOf(endpoint, false, login), login, owner };
     return await this.open(line, async (connection) => {
       const { isCluster } = this.address;

@@ -8,6 +8,7 @@ import { TableMeter } from '../../../observability/meter.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { openPostgres } from '../../../stores/database/postgres.ts';
+import { redisLoginsOf } from '../../redis-logins.ts';
 import { readRedisTls, readStoreTls } from '../../tls-files.ts';
 import { differenceOf, installationOfStore, ofApps, readInstallation } from './installation.ts';
 
@@ -25,17 +26,17 @@ export interface FoundServers {
 /** Asks the servers what they belong to, as one of them. Rejects if Redis cannot be used. */
 export async function findServers(config: Config, timeoutMs: number): Promise<FoundServers> {
   const { engine } = config;
-  const [url = ''] = engine.type !== 'redis' ? [] : (engine.urls ?? [engine.url ?? '']);
   if (engine.type !== 'redis') throw new Error('engine.type is not "redis"');
   const node = `doctor-${crypto.randomUUID()}`;
   const bus = new LoopBus(engine.keyPrefix, ({ from, text }) => void others.receive(from, text));
-  const { user, password } = engine.sentinels;
+  const logins = redisLoginsOf(engine);
+  const [url = ''] = logins.urls;
   const tls = readRedisTls(config);
   const [first] = placesOf({
     urls: [url],
     keyPrefix: engine.keyPrefix,
     tls: () => tls,
-    sentinelLogin: { user: user ?? undefined, password: password ?? undefined },
+    logins: () => logins,
     scripts: [],
     meter: new TableMeter(),
     log: SILENT,

@@ -138,19 +138,18 @@ function ofHome(
 function overRedis(options: LoopEngineOptions, cluster: ClusterLinks): LoopEngine {
   const { channels, timers, links, onState } = options;
   const { settings, bus, quotas } = cluster;
-  const { user, password } = settings.sentinels;
-  const { url, urls = url === undefined ? [] : [url], keyPrefix } = settings;
+  const { keyPrefix } = settings;
   const away = new Map<string, EngineAway>();
   const sharedLinks = links.count > 1 ? new SharedLinks(links, options.meter) : undefined;
   const engine = createRedisEngine({
     ...options,
     bus,
     quotas,
-    urls,
+    urls: cluster.logins.urls,
     keyPrefix,
     sharedLinks,
     tls: () => cluster.tls,
-    sentinelLogin: { user: user ?? undefined, password: password ?? undefined },
+    logins: () => cluster.logins,
     onState(link, reason) {
       if (reason === undefined) away.delete(link);
       else {
@@ -189,7 +188,7 @@ function overRedis(options: LoopEngineOptions, cluster: ClusterLinks): LoopEngin
         const { cause } = error;
         const isWrong = cause instanceof RedisUrlInvalid || cause instanceof RedisUnsuitable;
         const exitCode = isWrong ? 2 : 1;
-        const setting = url === undefined ? `engine.urls[${error.index}]` : 'engine.url';
+        const setting = settings.url === undefined ? `engine.urls[${error.index}]` : 'engine.url';
         const message = `${setting}: ${error.message}`;
         throw new StartFailed({ exitCode, message }, { cause: error });
       }

@@ -2,11 +2,12 @@ import type { ConnectionQuota } from '../../../channels/ports.ts';
 import type { SharedUsage } from '../../../channels/usage/usage.ts';
 import type { Config } from '../../../config/schema.ts';
 import { LocalConnectionQuota } from '../../../engines/local-connection-quota.ts';
-import type { RedisTls } from '../../../engines/redis/link/connector.ts';
+import type { RedisLogins, RedisTls } from '../../../engines/redis/link/connector.ts';
 import { LoopBus } from '../../../engines/redis/loop-bus.ts';
 import { ClusterQuotas } from '../../../engines/redis/quotas/cluster-quotas.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { ClientConnections } from '../../../transports/clients/connections.ts';
+import { redisLoginsOf } from '../../redis-logins.ts';
 import type { LoopBase } from '../loop-base.ts';
 import { QuotaExchange } from './quota-exchange.ts';
 
@@ -15,6 +16,8 @@ export interface ClusterLinks {
   readonly settings: Extract<Config['engine'], { type: 'redis' }>;
   /** What the next connections to Redis use for TLS. */
   tls: RedisTls;
+  /** What they log in with. */
+  logins: RedisLogins;
   /** Carries messages between the loops of all servers. */
   readonly bus: LoopBus;
   /** The quotas and rates of apps on all servers. */
@@ -53,6 +56,7 @@ function linkCluster(
   return {
     settings,
     tls: redisTls,
+    logins: redisLoginsOf(settings),
     bus: new LoopBus(
       settings.keyPrefix,
       // One loop of each server speaks for it.
