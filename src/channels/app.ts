@@ -12,6 +12,7 @@ export interface AppKey {
 /** The limits of one app. The descriptions of the settings say where 0 means no limit. */
 export interface AppLimits {
   readonly connections: number;
+  readonly connectionsPerUser: number;
   readonly messagesPerDay: number;
   readonly eventDataBytes: number;
   readonly channelsPerTrigger: number;

@@ -65,6 +65,7 @@ export function appWith(settings: Partial<App> = {}): App {
     allowedOrigins: [],
     limits: {
       connections: 0,
+      connectionsPerUser: 0,
       messagesPerDay: 0,
       eventDataBytes: 10_240,
       channelsPerTrigger: 100,
@@ -202,12 +203,12 @@ export class LateEngine implements Authority {
     return this.ask(`publish ${publication.channel}`, () => this.memory.publish(publication));
   }
 
-  signIn(app: App, userId: string): Promise<void> {
-    return this.ask(`in ${userId}`, () => this.memory.signIn(app, userId));
+  signIn(app: App, userId: string, held: number): Promise<boolean> {
+    return this.ask(`in ${userId}`, () => this.memory.signIn(app, userId, held));
   }
 
-  signOut(app: App, userId: string): Promise<void> {
-    return this.ask(`out ${userId}`, () => this.memory.signOut(app, userId));
+  signOut(app: App, userId: string, held: number): Promise<void> {
+    return this.ask(`out ${userId}`, () => this.memory.signOut(app, userId, held));
   }
 
   watch(app: App, userIds: readonly string[]): Promise<ReadonlySet<string>> {

@@ -162,10 +162,16 @@ export interface Authority {
    * is not sent; the returned id is that of the first one.
    */
   publish(publication: Publication): MaybePromise<EventId | undefined>;
-  /** This loop has connections that are signed in as the user. */
-  signIn(app: App, userId: string): MaybePromise<void>;
-  /** This loop no longer has connections that are signed in as the user. */
-  signOut(app: App, userId: string): MaybePromise<void>;
+  /**
+   * One more connection of this loop is signed in as the user: `held` with this one. `false`: the user has
+   * `connectionsPerUser` connections already. With that limit, the next call about the user must wait for the answer.
+   */
+  signIn(app: App, userId: string, held: number): MaybePromise<boolean>;
+  /**
+   * This loop has `held` connections that are signed in as the user. Called for the last one that ends, for each that ends
+   * if the app limits them, and for those that there are when the limit is set.
+   */
+  signOut(app: App, userId: string, held: number): MaybePromise<void>;
   /**
    * Returns which of the users are online. From then on, this loop receives their changes, until `unwatch` was called
    * as often.

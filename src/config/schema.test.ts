@@ -98,6 +98,7 @@ describe('a configuration', () => {
         allowedOrigins: [],
         limits: {
           connections: 0,
+          connectionsPerUser: 0,
           messagesPerDay: 0,
           eventDataBytes: 10240,
           channelsPerTrigger: 100,

@@ -58,7 +58,7 @@ export class Home {
   readonly holders = new Holders();
   readonly histories: Histories;
   private readonly keys: PublishedKeys;
-  /** The loops with connections that are signed in as a user, by app and user. */
+  /** How many connections of each loop are signed in as a user, by app and user. Exact for apps that limit them. */
   private readonly users = new Map<string, Shares>();
   /** The loops that watch a user, by app and user. */
   private readonly watchers = new Map<string, Shares>();
@@ -177,17 +177,22 @@ export class Home {
     this.histories.forgetApp(appId);
   }
 
-  signIn(loop: Loop, app: App, userId: string): void {
+  /** See `Authority.signIn`. */
+  signIn(loop: Loop, app: App, userId: string, held: number): boolean {
     const key = keyOf(app, userId);
-    const isFirst = !this.users.has(key);
-    state(this.users, key, loop, 1);
-    if (isFirst) this.watchlists.online(app, userId);
+    const known = this.users.get(key);
+    const most = app.limits.connectionsPerUser;
+    if (most > 0 && held + (known?.totalBut(loop) ?? 0) > most) return false;
+    state(this.users, key, loop, held);
+    if (known === undefined) this.watchlists.online(app, userId);
+    return true;
   }
 
-  signOut(loop: Loop, app: App, userId: string): void {
+  /** See `Authority.signOut`. */
+  signOut(loop: Loop, app: App, userId: string, held: number): void {
     const key = keyOf(app, userId);
     const wasOnline = this.users.has(key);
-    state(this.users, key, loop, 0);
+    state(this.users, key, loop, held);
     if (wasOnline && !this.users.has(key)) this.watchlists.offline(app, userId);
   }
 

@@ -77,12 +77,12 @@ export class MemoryEngine implements Authority {
     return id;
   }
 
-  signIn(app: App, userId: string): void {
-    this.home.signIn(THIS, app, userId);
+  signIn(app: App, userId: string, held: number): boolean {
+    return this.home.signIn(THIS, app, userId, held);
   }
 
-  signOut(app: App, userId: string): void {
-    this.home.signOut(THIS, app, userId);
+  signOut(app: App, userId: string, held: number): void {
+    this.home.signOut(THIS, app, userId, held);
   }
 
   watch(app: App, userIds: readonly string[]): ReadonlySet<string> {

@@ -18,6 +18,12 @@ export class Shares {
     return total;
   }
 
+  /** What all loops but one hold. */
+  totalBut(loop: Loop): number {
+    if (this.byLoop !== undefined) return this.total - (this.byLoop.get(loop) ?? 0);
+    return loop === this.loop ? 0 : this.held;
+  }
+
   /** Sets what a loop holds from now on. */
   state(loop: Loop, held: number): void {
     if (this.byLoop !== undefined) {

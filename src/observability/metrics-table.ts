@@ -174,6 +174,7 @@ export const metricRows = {
         'not-granted',
         'token-invalid',
         'signin-invalid',
+        'connections-per-user',
         'watchlist-limit',
       ],
     },

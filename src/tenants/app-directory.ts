@@ -11,6 +11,8 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 export interface DirectoryChange {
   /** Apps that were disabled or deleted. Their connections must be closed. */
   readonly gone: readonly App[];
+  /** Apps that limit the connections of a user from now on. */
+  readonly usersLimited: readonly App[];
 }
 
 /** The apps of this server, in memory. */
@@ -47,6 +49,7 @@ export class MemoryAppDirectory implements AppDirectory {
    */
   replace(apps: readonly App[], deleted: readonly string[] = []): DirectoryChange {
     const gone: App[] = [];
+    const usersLimited: App[] = [];
     const named = new Set(apps.map(({ id }) => id)).difference(new Set(deleted));
     for (const [id, app] of this.ids) {
       if (named.has(id)) continue;
@@ -66,11 +69,14 @@ export class MemoryAppDirectory implements AppDirectory {
         keyUses: new KeyUses(this.clock),
       };
       if (known?.enabled && !app.enabled) gone.push(known);
+      if (known?.limits.connectionsPerUser === 0 && app.limits.connectionsPerUser > 0) {
+        usersLimited.push(known);
+      }
       if (known !== undefined) Object.assign(known, app);
       else this.ids.set(app.id, live);
       live.keyUses?.replace(app.keys.map(({ key }) => key));
       for (const { key } of app.keys) this.keys.set(key, live);
     }
-    return { gone };
+    return { gone, usersLimited };
   }
 }

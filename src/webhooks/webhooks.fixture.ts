@@ -17,6 +17,7 @@ export function appOf(id: string, webhooks: readonly AppWebhook[]): App {
     allowedOrigins: [],
     limits: {
       connections: 0,
+      connectionsPerUser: 0,
       messagesPerDay: 0,
       eventDataBytes: 10_240,
       channelsPerTrigger: 100,

@@ -3,7 +3,7 @@ import { admin } from '../../testing/clients/admin-api.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { eventually } from '../../testing/eventually.ts';
 import type { Fanfare } from '../../testing/servers/fanfare.ts';
-import { TestApp } from '../../testing/servers/test-app.ts';
+import { type AppClient, TestApp } from '../../testing/servers/test-app.ts';
 import { type Cluster, startCluster } from './cluster.ts';
 
 /** The apps of both servers, one for each test. */
@@ -12,6 +12,7 @@ const APPS = {
   authorised: { limits: { connections: 1 }, authorizedConnectionsOnly: true },
   messages: { limits: { messagesPerDay: 40 } },
   rate: { limits: { triggersPerSecond: 20 } },
+  users: { limits: { connectionsPerUser: 5 } },
   figures: {},
 };
 
@@ -67,6 +68,31 @@ describe('two servers together', () => {
     bob.send(two.signIn(bob, { id: 'bob' }));
     expect(await bob.closed).toMatchObject({ code: 4004 });
     await ann.receiveNothing();
+  });
+
+  it('sign in as many connections of a user as the app allows, however many try at once', async () => {
+    const apps = appsOf('users');
+    const clients = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => (apps[n % 2] as TestApp).connect()),
+    );
+    const signIn = async (client: AppClient) => {
+      client.send(apps[0].signIn(client, { id: 'ann' }));
+      return (await client.receive()).event;
+    };
+    for (let round = 0; round < 5; round++) {
+      const events = await Promise.all(clients.map(signIn));
+      const signedIn = clients.filter((_, n) => events[n] === 'pusher:signin_success');
+      expect(signedIn).toHaveLength(5);
+      for (const client of signedIn) {
+        clients.splice(clients.indexOf(client), 1);
+        await client[Symbol.asyncDispose]();
+      }
+      await eventually(
+        async () => await connectionsOf('users'),
+        (connections) => connections === clients.length,
+      );
+    }
+    for (const client of clients) await client[Symbol.asyncDispose]();
   });
 
   it('accept as many messages of an app as it may have in a day, and about a second more', async () => {
@@ -150,6 +176,11 @@ interface Live {
     readonly name: string;
     readonly apps: readonly { readonly id: string; readonly connections: number }[];
   }[];
+}
+
+/** How many connections an app has, as the last server shows it. */
+async function connectionsOf(appId: keyof typeof APPS): Promise<number | undefined> {
+  return (await figuresAt(1, appId)).connections;
 }
 
 /** The live figures of an app as one server shows them; its connections to each server in ascending order. */

@@ -36,9 +36,10 @@ const app: App = {
 };
 const other = appWith({}, 'other');
 const limited = appWith({ memberChangesPerSecond: 2 }, 'limited');
+const twoEach = appWith({ connectionsPerUser: 2 }, 'two-each');
 
 /** The apps that the loops of a contract must know. */
-const CONTRACT_APPS = [app, other, limited];
+const CONTRACT_APPS = [app, other, limited, twoEach];
 
 /** Channels with different homes, however many loops there are. */
 const ROOMS = Array.from({ length: 12 }, (_, n) => `presence-room-${n}`);
@@ -418,6 +419,23 @@ export function authorityContract(
       await cluster.advance(3000);
       await cluster.settled();
       expect(at(1).watched()).toEqual([]);
+    });
+
+    it('gives each user as many connections on all loops as the app allows', async () => {
+      const { at } = await stage();
+      for (const user of ['ann', 'bob', 'eve', 'dan']) {
+        expect(await at(0).signIn(twoEach, user)).toBe(true);
+        expect(await at(1).signIn(twoEach, user)).toBe(true);
+        for (const n of [0, 1, 2]) expect(await at(n).signIn(twoEach, user)).toBe(false);
+        await at(1).signOut(twoEach, user);
+        expect(await at(0).signIn(twoEach, user)).toBe(true);
+        for (const n of [0, 1, 2]) expect(await at(n).signIn(twoEach, user)).toBe(false);
+        await at(0).signOut(twoEach, user);
+        expect(await at(2).signIn(twoEach, user)).toBe(true);
+        expect(await at(1).signIn(twoEach, user)).toBe(false);
+        expect(await at(1).watch(twoEach, [user])).toEqual(new Set([user]));
+        expect(await at(1).signIn(other, user)).toBe(true);
+      }
     });
 
     it('ends the connections of a user on each loop that has any, and on no other', async () => {

@@ -165,17 +165,22 @@ export class LoopStage {
     });
   }
 
-  async signIn(app: App, userId: string): Promise<void> {
+  async signIn(app: App, userId: string): Promise<boolean> {
     const key = `${app.id} ${userId}`;
-    this.users.set(key, [...(this.users.get(key) ?? []), {}]);
-    await this.authority.signIn(app, userId);
+    const signedIn = [...(this.users.get(key) ?? []), {}];
+    this.users.set(key, signedIn);
+    const isIn = await this.authority.signIn(app, userId, signedIn.length);
+    if (!isIn) this.users.set(key, signedIn.slice(1));
+    return isIn;
   }
 
   async signOut(app: App, userId: string): Promise<void> {
     const key = `${app.id} ${userId}`;
     const left = (this.users.get(key) ?? []).slice(1);
     this.users.set(key, left);
-    if (left.length === 0) await this.authority.signOut(app, userId);
+    if (left.length === 0 || app.limits.connectionsPerUser > 0) {
+      await this.authority.signOut(app, userId, left.length);
+    }
   }
 
   async watch(app: App, userIds: readonly string[]): Promise<ReadonlySet<string>> {

@@ -154,7 +154,7 @@ export class Node implements Pick<Audience, 'send'> {
   async signIn(userId: string): Promise<void> {
     this.signedIn.set(userId, (this.signedIn.get(userId) ?? 0) + 1);
     this.signingIn.push(userId);
-    await this.loop.engine.signIn(app, userId);
+    await this.loop.engine.signIn(app, userId, this.signedIn.get(userId) ?? 0);
     this.signingIn.splice(this.signingIn.indexOf(userId), 1);
   }
 
@@ -164,7 +164,7 @@ export class Node implements Pick<Audience, 'send'> {
     if (left < 0 || this.signingIn.includes(userId)) return;
     if (left > 0) this.signedIn.set(userId, left);
     else this.signedIn.delete(userId);
-    if (left === 0) await this.loop.engine.signOut(app, userId);
+    if (left === 0) await this.loop.engine.signOut(app, userId, 0);
   }
 
   async watch(): Promise<void> {

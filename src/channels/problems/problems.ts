@@ -18,6 +18,7 @@ export type InBandProblem =
   | 'not-granted'
   | 'token-invalid'
   | 'signin-invalid'
+  | 'connections-per-user'
   | 'watchlist-limit';
 
 export interface InBandRow {
@@ -128,6 +129,13 @@ export const inBandProblems: Record<InBandProblem, InBandRow> = {
     code: null,
     when: 'The authorisation or the `user_data` of a sign-in is not valid, or the connection is signed in as another user.',
     advice: "Compare the text with what the app's backend signed: key, socket id, user data.",
+  },
+  'connections-per-user': {
+    code: null,
+    subscription: { type: 'LimitReached', status: 4100 },
+    when: 'A connection signs in, or subscribes with a token, as a user who has `limits.connectionsPerUser` connections already. It stays open, not signed in.',
+    advice:
+      'Close connections of the user that are no longer needed, or raise `limits.connectionsPerUser` of the app.',
   },
   'watchlist-limit': {
     code: 4302,

@@ -21,7 +21,8 @@ export interface Refusal {
     | 'subscription-limit'
     | 'subscription-rate'
     | 'not-granted'
-    | 'token-invalid';
+    | 'token-invalid'
+    | 'connections-per-user';
   readonly message: string;
 }
 

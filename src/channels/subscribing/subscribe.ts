@@ -75,10 +75,10 @@ export function subscribe(
   }
   const { auth } = message;
   if (auth === undefined) return enterByGrant(hub, session, { channel, message });
-  return after(presentToken(hub, session, auth), (why) => {
+  return after(presentToken(hub, session, auth), (refused) => {
     if (session.closed) return;
-    if (why === undefined) return enterByGrant(hub, session, { channel, message });
-    refuse(hub, session, message, { problem: 'token-invalid', message: why });
+    if (refused === undefined) return enterByGrant(hub, session, { channel, message });
+    refuse(hub, session, message, refused);
   });
 }
 

@@ -27,6 +27,8 @@ export interface PresentedUser {
 export interface RefusedSignIn {
   readonly why: string;
   readonly shown?: string;
+  /** `signin-invalid` by default. */
+  readonly problem?: 'connections-per-user';
 }
 
 /** Reads a user that the app's backend has signed. */

@@ -9,9 +9,9 @@ import { signIn } from './sign-in.ts';
 
 const SUCCEEDED = 'pusher:signin_success';
 const WATCHLIST = 'pusher_internal:watchlist_events';
-const app = appWith({ watchlists: true });
+const plain = appWith({ watchlists: true });
 
-function stage() {
+function stage(app = plain) {
   const engine = new LateEngine();
   const hub = hubWith(engine);
   const connect = (id: string) => {
@@ -83,7 +83,7 @@ describe('a sign-in that the authority has not answered yet', () => {
     void ann.disconnects();
     await settled();
     // Nobody can end a connection that is gone.
-    expect(hub.sessions.of(app, 'ann')).toEqual([]);
+    expect(hub.sessions.of(plain, 'ann')).toEqual([]);
     expect(engine.questions.map(({ call }) => call)).toEqual(['in ann']);
     await engine.answersNext();
     expect(engine.questions.map(({ call }) => call)).toEqual(['out ann']);
@@ -93,7 +93,7 @@ describe('a sign-in that the authority has not answered yet', () => {
     clock.advance(3000);
     // Watchers are notified that the user went offline, whatever they received before.
     expect(sent.at(-1)?.frame).toContain('offline');
-    expect(hub.memory.watch(app, ['ann']).size).toBe(0);
+    expect(hub.memory.watch(plain, ['ann']).size).toBe(0);
   });
 
   it('leaves no topic behind when the connection goes', async () => {
@@ -188,10 +188,59 @@ describe('connections that come, sign in and go', () => {
         while (engine.questions.length > 0) await engine.answersNext();
         clock.advance(3000);
         for (const userId of ['ann', 'bob']) {
-          expect(hub.memory.watch(app, [userId]).size).toBe(0);
-          expect(hub.sessions.of(app, userId)).toEqual([]);
+          expect(hub.memory.watch(plain, [userId]).size).toBe(0);
+          expect(hub.sessions.of(plain, userId)).toEqual([]);
           const news = sent.filter(({ topic }) => topic.endsWith(`-${userId}`));
           if (news.length > 0) expect(news.at(-1)?.frame).toContain('offline');
+        }
+      }),
+    );
+  });
+});
+
+describe('connections of a user whose number is limited', () => {
+  const limited = appWith({ limits: { ...plain.limits, connectionsPerUser: 2 } });
+
+  it('never get more places than there are, and lose none, whenever the authority answers', async () => {
+    const step = fc.oneof(
+      fc.record({ signsIn: fc.nat(5) }),
+      fc.record({ goes: fc.nat(5) }),
+      fc.record({ answers: fc.nat(3) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const { engine, connect } = stage(limited);
+        let connected = 0;
+        const come = () => connect(`1.${++connected}`);
+        const connections = Array.from({ length: 6 }, come);
+        const signedIn = () =>
+          connections.filter(
+            ({ session }) => session.user !== undefined && !session.signingIn && !session.closed,
+          );
+        const answerAll = async () => {
+          await settled();
+          while (engine.questions.length > 0) await engine.answersNext();
+        };
+        for (const one of steps) {
+          if ('signsIn' in one) {
+            const connection = connections[one.signsIn];
+            // The frames of a connection are answered one after the other.
+            if (connection?.session.signingIn === false) connection.signsIn('ann');
+          } else if ('goes' in one) {
+            void connections[one.goes]?.disconnects();
+            connections[one.goes] = come();
+          } else {
+            for (let n = 0; n < one.answers; n++) await engine.answersNext();
+          }
+          expect(signedIn().length).toBeLessThanOrEqual(2);
+        }
+        await answerAll();
+        for (const connection of connections) {
+          const before = signedIn();
+          if (before.includes(connection)) continue;
+          connection.signsIn('ann');
+          await answerAll();
+          expect(signedIn().length).toBe(Math.min(2, before.length + 1));
         }
       }),
     );

@@ -6,6 +6,7 @@ import { inBandProblems } from '../problems/problems.ts';
 import { reportProblem, sendProblem } from '../problems/report-problem.ts';
 import { isToken } from '../signatures/token.ts';
 import { unsigned } from '../signatures/unsigned.ts';
+import type { Refusal } from '../subscribing/refusal.ts';
 import type { Session } from '../subscribing/session.ts';
 import {
   type ClientMessage,
@@ -20,6 +21,7 @@ import {
   readPresentedToken,
   readSigned,
 } from './presented-user.ts';
+import { leavePlace, takePlace } from './user-places.ts';
 import { watchTopic } from './watchlist-events.ts';
 
 /** The limit of users that one connection may watch. Source: Channels protocol, §16. */
@@ -45,7 +47,7 @@ export function signIn(
   const presented = readSigned(hub, session, { auth, userData });
   return 'why' in presented
     ? refuse(hub, session, presented)
-    : enterAs(hub, session, presented, 'confirmed');
+    : enterConfirmed(hub, session, presented);
 }
 
 function signInByToken(
@@ -65,7 +67,7 @@ function signInByToken(
     const why = `Invalid token: the claim \`${userClaim}\` must be a user id`;
     return refuse(hub, session, { why });
   }
-  return enterAs(hub, session, { user, userText, grant: read.grant }, 'confirmed');
+  return enterConfirmed(hub, session, { user, userText, grant: read.grant });
 }
 
 /**
@@ -76,20 +78,22 @@ export function presentToken(
   hub: Hub,
   session: Session,
   token: string,
-): MaybePromise<string | undefined> {
+): MaybePromise<Refusal | undefined> {
   const grants = grantsOf(session);
   const known = grants.ofToken(token, hub.clock.now());
   if (known !== undefined) return undefined;
   const read = readPresentedToken(hub, session, token);
-  if (!read.ok) return read.why;
+  if (!read.ok) return { problem: 'token-invalid', message: read.why };
   const { user, userText, grant } = read;
   if (user === undefined) {
     grants.add(grant);
     return undefined;
   }
-  const other = refuseOther(session, user);
-  if (other !== undefined) return other;
-  return after(enterAs(hub, session, { user, userText, grant }, 'quiet'), () => undefined);
+  return after(enterAs(hub, session, { user, userText, grant }, 'quiet'), (refused) =>
+    refused === undefined
+      ? undefined
+      : { problem: refused.problem ?? 'token-invalid', message: refused.why },
+  );
 }
 
 function grantsOf(session: Session): ConnectionGrants {
@@ -103,37 +107,50 @@ function refuseOther({ user }: Session, { id }: UserData): string | undefined {
     : undefined;
 }
 
-/** Signs a presented user in. `quiet`: the client did not ask for it. */
+function refuseAnother({ app }: Session, { id }: UserData): RefusedSignIn {
+  const most = app.limits.connectionsPerUser;
+  const why = `The user ${id} has ${most} connections already, which is the limit`;
+  return { why, problem: 'connections-per-user' };
+}
+
+function enterConfirmed(hub: Hub, session: Session, presented: PresentedUser): MaybePromise<void> {
+  return after(enterAs(hub, session, presented, 'confirmed'), (refused) => {
+    if (refused !== undefined) refuse(hub, session, refused);
+  });
+}
+
+/** Signs a presented user in. `quiet`: the client did not ask for it. Returns why it is refused. */
 function enterAs(
   hub: Hub,
   session: Session,
   presented: PresentedUser,
   how: 'confirmed' | 'quiet',
-): MaybePromise<void> {
+): MaybePromise<RefusedSignIn | undefined> {
   const { user, userText } = presented;
   const other = refuseOther(session, user);
-  if (other !== undefined) return refuse(hub, session, { why: other });
+  if (other !== undefined) return { why: other };
   // Signing in as the same user again changes nothing but the grants.
   if (session.user !== undefined) {
     keepGrant(session, presented, session.grants?.signedInBy !== undefined);
     if (how === 'confirmed') session.peer.send(signInSucceeded(userText));
-    return;
+    return undefined;
   }
   session.user = user;
-  session.signingIn = true;
   session.authorised = true;
   hub.sessions.add(user.id, session);
-  const signedIn = undoIfFailed(
-    () => ask('signIn', () => hub.authority.signIn(session.app, user.id)),
-    () => {
-      session.signingIn = false;
-      session.user = undefined;
-      hub.sessions.remove(user.id, session);
-    },
-  );
-  return after(signedIn, () => {
+  const notSignedIn = () => {
+    hub.sessions.remove(user.id, session);
     session.signingIn = false;
-    if (session.closed) return signOut(hub, session);
+    session.user = undefined;
+  };
+  const signedIn = undoIfFailed(() => takePlace(hub, session, user.id), notSignedIn);
+  return after(signedIn, (isIn) => {
+    if (!isIn) {
+      notSignedIn();
+      return refuseAnother(session, user);
+    }
+    session.signingIn = false;
+    if (session.closed) return after(signOut(hub, session), () => undefined);
     keepGrant(session, presented, true);
     if (how === 'confirmed') session.peer.send(signInSucceeded(userText));
     session.app.tap?.record({
@@ -142,7 +159,8 @@ function enterAs(
       user: user.id,
       data: user.userInfo,
     });
-    if (how === 'confirmed') return watch(hub, session, user);
+    if (how === 'confirmed') return after(watch(hub, session, user), () => undefined);
+    return undefined;
   });
 }
 
@@ -196,22 +214,22 @@ export function signOut(hub: Hub, session: Session): MaybePromise<void> {
   // It is signed out when its sign-in is answered.
   if (session.signingIn) return;
   session.user = undefined;
-  if (hub.sessions.has(app, user.id)) return;
-  return ask('signOut', () => hub.authority.signOut(app, user.id));
+  return leavePlace(hub, app, user.id);
 }
 
-function refuse(hub: Hub, session: Session, { why, shown = why }: RefusedSignIn): void {
+function refuse(hub: Hub, session: Session, refused: RefusedSignIn): void {
+  const { why, shown = why, problem = 'signin-invalid' } = refused;
   hub.rateLimitedLog.info(
     'Sign-in refused',
     { app: session.app.id },
     { connection: session.socketId, why: unsigned(shown) },
   );
-  sendProblem(hub, session, { problem: 'signin-invalid', message: why });
+  sendProblem(hub, session, { problem, message: why });
   session.app.tap?.record({
     kind: 'refused',
     socket: session.socketId,
     user: session.user?.id,
     reason: shown,
-    advice: inBandProblems['signin-invalid'].advice,
+    advice: inBandProblems[problem].advice,
   });
 }

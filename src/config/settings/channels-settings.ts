@@ -34,6 +34,10 @@ const key = z.strictObject({
 
 const limits = z.strictObject({
   connections: limit(0, 'Open connections of this app. More are refused with 4004'),
+  connectionsPerUser: limit(
+    0,
+    'Connections that are signed in as one user, on all servers. Further sign-ins are refused, and their connections stay open',
+  ),
   messagesPerDay: wholeNumber(
     { min: 0, max: Number.MAX_SAFE_INTEGER },
     0,

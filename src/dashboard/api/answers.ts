@@ -499,6 +499,7 @@ export type AppKey = {
 
 export type AppLimits = {
   readonly connections: number;
+  readonly connectionsPerUser: number;
   readonly messagesPerDay: number;
   readonly eventDataBytes: number;
   readonly channelsPerTrigger: number;
@@ -515,6 +516,7 @@ export type AppLimits = {
 
 export type AppLimitsInput = {
   readonly connections?: number | undefined;
+  readonly connectionsPerUser?: number | undefined;
   readonly messagesPerDay?: number | undefined;
   readonly eventDataBytes?: number | undefined;
   readonly channelsPerTrigger?: number | undefined;

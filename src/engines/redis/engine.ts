@@ -172,11 +172,13 @@ export class RedisEngine implements Authority {
     return this.publisher.publish(this.partitionOf(app, channel), publication);
   }
 
-  async signIn(app: App, userId: string): Promise<void> {
+  async signIn(app: App, userId: string, held: number): Promise<boolean> {
     const user = this.userOf(app, userId);
     user.begin();
     try {
-      await this.persist(user.partition, [user.stream], () => user.signIn());
+      const isIn = await this.persist(user.partition, [user.stream], () => user.signIn(held));
+      if (!isIn) this.topics.letGoOfUser(user);
+      return isIn;
     } catch (error) {
       user.signInFailed();
       this.topics.letGoOfUser(user);
@@ -184,9 +186,9 @@ export class RedisEngine implements Authority {
     }
   }
 
-  async signOut(app: App, userId: string): Promise<void> {
+  async signOut(app: App, userId: string, held: number): Promise<void> {
     const user = this.userOf(app, userId);
-    const signedOut = user.signOut();
+    const signedOut = user.signOut(held);
     this.topics.letGoOfUser(user);
     await signedOut;
     this.topics.letGoOfUser(user);

@@ -215,16 +215,19 @@ export class ThreadsEngine implements Authority {
     return this.ask(home, isPlain ? question : [...question, trace, idempotencyKey], same);
   }
 
-  signIn(app: App, userId: string): MaybePromise<void> {
+  signIn(app: App, userId: string, held: number): MaybePromise<boolean> {
     const home = this.homeOfUser(app, userId);
-    if (home === this.loop) return this.home.signIn(this.loop, app, userId);
-    return this.ask(home, ['sign-in', app.id, userId], nothing);
+    if (home === this.loop) return this.home.signIn(this.loop, app, userId, held);
+    if (app.limits.connectionsPerUser > 0) {
+      return this.ask(home, ['take-place', app.id, userId, held], same);
+    }
+    return this.ask(home, ['sign-in', app.id, userId, held], () => true);
   }
 
-  signOut(app: App, userId: string): MaybePromise<void> {
+  signOut(app: App, userId: string, held: number): MaybePromise<void> {
     const home = this.homeOfUser(app, userId);
-    if (home === this.loop) return this.home.signOut(this.loop, app, userId);
-    return this.ask(home, ['sign-out', app.id, userId], nothing);
+    if (home === this.loop) return this.home.signOut(this.loop, app, userId, held);
+    return this.ask(home, ['sign-out', app.id, userId, held], nothing);
   }
 
   watch(app: App, userIds: readonly string[]): MaybePromise<ReadonlySet<string>> {

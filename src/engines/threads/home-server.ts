@@ -93,10 +93,12 @@ export class TopicHomeServer {
         return answers.answer<'publish-ask'>([id, home.loopCountOf(app, publication.channel)]);
       }
       case 'sign-in':
-        home.signIn(from, app, question[2]);
+        home.signIn(from, app, question[2], question[3]);
         return answers.took();
+      case 'take-place':
+        return answers.answer<'take-place'>(home.signIn(from, app, question[2], question[3]));
       case 'sign-out':
-        home.signOut(from, app, question[2]);
+        home.signOut(from, app, question[2], question[3]);
         return answers.took();
       case 'terminate':
         this.options.terminate(app, question[2]);

@@ -48,8 +48,10 @@ interface HomeQuestions {
     /** The id of the event in the history, and the number of loops that it was sent to. */
     answer: readonly [id: EventId | undefined, loops: number];
   };
-  'sign-in': { asks: [userId: string]; answer: undefined };
-  'sign-out': { asks: [userId: string]; answer: undefined };
+  'sign-in': { asks: [userId: string, held: number]; answer: undefined };
+  /** The same for an app that limits the connections of a user. Answers whether there is a place. */
+  'take-place': { asks: [userId: string, held: number]; answer: boolean };
+  'sign-out': { asks: [userId: string, held: number]; answer: undefined };
   terminate: { asks: [userId: string]; answer: undefined };
   /** Answers with the users that are online. */
   watch: { asks: [userIds: readonly string[]]; answer: readonly string[] };

@@ -2,6 +2,7 @@ import { stoppingNotice } from '../../asking/cluster-format.ts';
 import { answerQuestion, type LoopAnswers } from '../../asking/questions.ts';
 import type { App } from '../../channels/app.ts';
 import type { Usage } from '../../channels/usage/usage.ts';
+import { stateAllPlaces } from '../../channels/users/user-places.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { messageOf } from '../../runtime/error-code.ts';
 import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
@@ -270,9 +271,10 @@ export class RealtimeLoop {
     const { apps, taps, usage } = this;
     const { links, log } = this.base;
     const { engine, hub } = this.core;
-    const { gone } = apps.replace(list, deleted);
+    const { gone, usersLimited } = apps.replace(list, deleted);
     engine.appsChanged();
     taps.apply();
+    for (const app of usersLimited) void stateAllPlaces(hub, app);
     this.transports.clients.endAll(new Set(gone), 'app-disabled');
     // After their connections have left. The next app with the id must begin with nothing.
     for (const id of deleted) {

@@ -41,7 +41,7 @@ const waits = {
       },
       () => undefined,
     ),
-  'a sign-in': (engine: RedisEngine, n: number) => engine.signIn(app, `user-${n}`),
+  'a sign-in': (engine: RedisEngine, n: number) => engine.signIn(app, `user-${n}`, 1),
   'a watch list': (engine: RedisEngine, n: number) => engine.watch(app, [`user-${n}`]),
 };
 
@@ -77,7 +77,7 @@ it.each(Object.entries(waits))(
 it('what waits is answered when Redis is back', async () => {
   const { clock, link, engine } = await stage();
   link.goAway();
-  const signedIn = engine.signIn(app, 'ann');
+  const signedIn = engine.signIn(app, 'ann', 1);
   clock.advance(20_000);
   link.comeBack();
   expect(await signedIn).toBeUndefined();
@@ -154,7 +154,7 @@ it('channels and users that were left while Redis was away are forgotten when it
   expect(topics()).toBe(2);
   link.goAway();
   await engine.leave({ app, channel: channelName('room-1'), held: 0, userId: undefined });
-  await engine.signOut(app, 'user-1');
+  await engine.signOut(app, 'user-1', 0);
   expect(topics()).toBe(2);
 
   link.comeBack();

@@ -27,7 +27,7 @@ local function text(number) return string.format('%.0f', number) end
  * | `Q:day/app` | messages of an app on a day: `b` of backends, `c` of clients |
  * | `B:app` | token buckets of an app: tokens of triggers (`t`) and queries (`q`), and when they were counted (`t@`, `q@`) |
  * | `u:loop` | the number of the last statement of a loop about usage |
- * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `x` last termination |
+ * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `x` last termination; of users with a limit, `c` and a node: its connections |
  * | `U:topic`, `I:topic` | members: how many nodes hold each; sequence number and info of each |
  * | `C:app`, `A` | sorted set of the occupied channels, in the order in which they became so; the last number by app |
  * | `R:topic` | how many subscription counts were sent recently |

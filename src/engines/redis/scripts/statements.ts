@@ -215,20 +215,37 @@ return {'ok'}
 `);
 
 /**
- * States whether a node has connections of a user. Arguments: node, epoch, topic, `1` or `0`. Returns how many statements of
- * the node were applied, the number of the latest change of any user, and when something is due.
+ * States whether a node has connections of a user. Arguments: node, epoch, topic, `1` or `0`; if the app limits them, how many; for one
+ * more, the limit. Returns `full` and has changed nothing, or: how many statements of the node were applied, the number of the latest
+ * change of any user, and when something is due.
  */
 export const SIGN = script(`
 local node, topic = ARGV[1], ARGV[3]
 local refused = refusal(node, ARGV[2])
 if refused then return {refused} end
+local T, held = P .. 'T:' .. topic, ARGV[5]
+-- The connections of other nodes whose leases have not ended.
+local function heldElsewhere()
+  local total, state = 0, call('HGETALL', T)
+  for i = 1, #state, 2 do
+    local other = string.match(state[i], '^c(.*)$')
+    if other and other ~= node then
+      -- It was swept, or has signed out while there was no limit.
+      if call('HEXISTS', P .. 'O:' .. other, topic) == 0 then call('HDEL', T, state[i])
+      elseif tonumber(call('ZSCORE', P .. 'L', other) or '0') >= nowMs() then total = total + tonumber(state[i + 1]) end
+    end
+  end
+  return total
+end
+if ARGV[6] and tonumber(held) + heldElsewhere() > tonumber(ARGV[6]) then return {'full'} end
 local version, O = text(call('HINCRBY', P .. 'V', node, 1)), P .. 'O:' .. node
 if ARGV[4] == '0' then
   if call('HDEL', O, topic) == 1 then signOut(topic) end
-elseif call('HSETNX', O, topic, '1') == 1 and call('HINCRBY', P .. 'T:' .. topic, '#', 1) == 1 then
+elseif call('HSETNX', O, topic, '1') == 1 and call('HINCRBY', T, '#', 1) == 1 then
   -- A user who returns in time was never reported offline.
   if call('ZREM', W, 'o' .. topic) == 0 then publish(topic, number(), '+') end
 end
+if held and ARGV[4] == '1' then call('HSET', T, 'c' .. node, held) elseif held then call('HDEL', T, 'c' .. node) end
 return {'ok', version, call('GET', P .. 'S') or '0', dueMs, claims}
 `);
 

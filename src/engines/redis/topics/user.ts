@@ -22,6 +22,8 @@ export class RedisUser extends StatedTopic {
   /** Only known while the user is watched. */
   isOnline = false;
   private isSignedIn = false;
+  /** Connections of this loop that are signed in. Only stated if the app limits them. */
+  private held = 0;
   private signingIn = 0;
   /** The number of the change that `isOnline` follows from; `undefined` if it is not known. */
   private known: number | undefined;
@@ -67,12 +69,21 @@ export class RedisUser extends StatedTopic {
     this.signingIn++;
   }
 
-  async signIn(): Promise<void> {
-    const [, number] = await this.stateThat(true);
+  /** Returns whether there is a place for the connection, with which this loop has `held`. */
+  async signIn(held: number): Promise<boolean> {
+    const most = this.app.limits.connectionsPerUser;
+    const [code, number] = await this.stateThat(true, most > 0 ? [held, most] : []);
+    this.signingIn--;
+    if (code === 'full') {
+      // Redis may have taken it when it was asked before, without an answer.
+      this.partition.unsure.add(this);
+      return false;
+    }
     // Terminations from before this sign-in do not affect this connection.
     if (!this.isSignedIn) this.terminatedAt = Math.max(this.terminatedAt, Number(number));
     this.isSignedIn = true;
-    this.signingIn--;
+    this.held = held;
+    return true;
   }
 
   signInFailed(): void {
@@ -80,9 +91,10 @@ export class RedisUser extends StatedTopic {
     this.partition.unsure.add(this);
   }
 
-  /** States that the last connection has closed. Never fails: if stating is impossible now, it happens later. */
-  async signOut(): Promise<void> {
-    this.isSignedIn = false;
+  /** States what this loop has now. Never fails: if stating is impossible now, it happens later. */
+  async signOut(held: number): Promise<void> {
+    this.isSignedIn = held > 0;
+    this.held = held;
     await this.stateSoon(() => this.state());
   }
 
@@ -132,12 +144,13 @@ export class RedisUser extends StatedTopic {
     const isIn = this.isSignedIn;
     // Connections that are signing in are stated by their sign-in.
     if (!isIn && this.signingIn > 0) return;
-    await this.stateThat(isIn);
+    await this.stateThat(isIn, this.app.limits.connectionsPerUser > 0 ? [this.held] : []);
   }
 
-  private stateThat(isIn: boolean): Promise<readonly Reply[]> {
+  /** `places`: see `SIGN`. */
+  private stateThat(isIn: boolean, places: readonly number[]): Promise<readonly Reply[]> {
     this.partition.outbox.sendBefore(this.partition, this.app.id);
-    return this.partition.state(SIGN, [this.topic, isIn ? '1' : '0']);
+    return this.partition.state(SIGN, [this.topic, isIn ? '1' : '0', ...places]);
   }
 
   private change(number: number, isOnline: boolean): void {
