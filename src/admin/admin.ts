@@ -6,6 +6,7 @@ import type { Caller } from '../runtime/caller.ts';
 import type { AuditStore } from '../stores/admin/audit-store.ts';
 import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';
+import type { LiveRevocations } from '../tenants/revocations.ts';
 import type { StreamQuery } from '../watching/stream.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { Composing } from './push/composing.ts';
@@ -32,6 +33,8 @@ export interface HourUsage {
 export interface Admin {
   readonly apps: AppAdmin;
   readonly instances: InstanceAdmin;
+  /** What is revoked of the grants of apps. */
+  readonly revocations: Pick<LiveRevocations, 'known'>;
   readonly devices: DeviceAdmin;
   readonly publishes: PublishAdmin;
   readonly composing: Composing;

@@ -3,6 +3,7 @@ import { perSecond, TokenBucket } from '../runtime/rates/token-bucket.ts';
 import { type ChannelName, needsAuthorisation } from './channel-name.ts';
 import { ask, EngineFailure, logFailure } from './engine-failure.ts';
 import { EVENT_NAME_LENGTH_MAX } from './event.ts';
+import { askedOf } from './grants/asked.ts';
 import type { Hub } from './hub.ts';
 import { after, type MaybePromise, recover } from './maybe-promise.ts';
 import { type Reported, reportProblem } from './problems/report-problem.ts';
@@ -134,10 +135,10 @@ function refusalOf(hub: Hub, session: Session, message: ClientEvent): Reported |
 }
 
 /** Whether a live grant allows client events, if the channel was entered by a grant. Source: identity, §3.3. */
-function mayByGrant(hub: Hub, { app, user, grants }: Session, channel: ChannelName): boolean {
+function mayByGrant(hub: Hub, session: Session, channel: ChannelName): boolean {
+  const { grants } = session;
   if (grants?.enteredBy(channel.text) === undefined) return true;
-  const asked = { nowMs: hub.clock.now(), setting: app.grants, userId: user?.id };
-  return grants.covering(channel, 'client-events', asked) !== undefined;
+  return grants.covering(channel, 'client-events', askedOf(hub, session)) !== undefined;
 }
 
 /** The data of a client event as text. */

@@ -4,6 +4,7 @@ import type { LogFields, Timers } from '../runtime/ports.ts';
 import type { App } from './app.ts';
 import { type ChannelName, parseChannelName } from './channel-name.ts';
 import { type Topic, topicOf } from './event.ts';
+import { Revocations } from './grants/revocations.ts';
 import type { EventId } from './history/event-id.ts';
 import type { Hub } from './hub.ts';
 import type { Transition } from './lifecycle/transition.ts';
@@ -398,6 +399,9 @@ export function hubWith(engine?: LateEngine): FakeHub {
     historySendBytes: 500_000,
     subscriptionErrors: true,
     authorizationTimeoutSeconds: 10,
+    revocations: new Revocations(clock),
+    revoke: async () => 'revoked',
+    openedAtMs: () => clock.now(),
     ruleEvents: { note: (_, event) => void ruleEvents.push(event) },
     notedForRules: ruleEvents,
     problems: new ProblemBook({ now: Date.now }),

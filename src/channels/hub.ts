@@ -1,5 +1,6 @@
 import type { RateLimitedLog } from '../runtime/logging/rate-limited-log.ts';
 import type { Clock, Log } from '../runtime/ports.ts';
+import type { Revocation, Revocations } from './grants/revocations.ts';
 import type { WebhookEvents } from './lifecycle/webhook-events.ts';
 import type { AskedConnections } from './live/asked-connections.ts';
 import type { Audience, Authority, Meter, Turns } from './ports.ts';
@@ -7,8 +8,15 @@ import type { ProblemBook } from './problems/problem-book.ts';
 import type { RuleEventSink } from './push-rules/push-rule.ts';
 import type { LocalChannels } from './subscribing/local-channels.ts';
 import type { MemberSessions } from './subscribing/member-sessions.ts';
+import type { Session } from './subscribing/session.ts';
 import type { Usage } from './usage/usage.ts';
 import type { UserSessions } from './users/user-sessions.ts';
+
+/**
+ * What became of a revocation. `revoked`: this server refuses its grants from now on. `away`: the store did not answer; it may
+ * have been revoked.
+ */
+export type RevokeOutcome = 'revoked' | 'too-many' | 'too-many-at-once' | 'not-shared' | 'away';
 
 /** Everything that the core works with. It is passed to each of its functions. */
 export interface Hub {
@@ -39,6 +47,12 @@ export interface Hub {
   readonly subscriptionErrors: boolean;
   /** How long a subscription without authorisation waits for a sign-in. */
   readonly authorizationTimeoutSeconds: number;
+  /** What is revoked of the grants of all apps. */
+  readonly revocations: Revocations;
+  /** Revokes grants on all servers of the store. */
+  readonly revoke: (revocation: Revocation) => Promise<RevokeOutcome>;
+  /** When a connection was opened. Milliseconds since 1970. */
+  readonly openedAtMs: (session: Session) => number;
   /** The signed-in connections of this loop. */
   readonly sessions: UserSessions;
   readonly members: MemberSessions;

@@ -110,7 +110,8 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     backgroundPorts: channels.map(({ port2 }) => port2),
   };
   const histories = background.takeHistories();
-  const initial = { apps: ready.apps, usage: ready.usage, histories };
+  const { apps, revocations, usage } = ready;
+  const initial = { apps, revocations, usage, histories };
   const realtime = new RealtimeLoops(options, initial, stopTime);
   last.defer(() => realtime.end());
   parts.defer(() => realtime.stop());

@@ -309,8 +309,8 @@ export const metricRows = {
   storeChangesRefused: {
     name: 'fanfare_store_changes_refused_total',
     kind: 'counter',
-    help: 'Store changes refused because too many were waiting, by owner: an instance, the admin API, or the server itself.',
-    label: { name: 'owner', values: ['instance', 'admin', 'server'] },
+    help: 'Store changes refused because too many were waiting, by owner: an instance, the admin API, apps that revoke grants, or the server itself.',
+    label: { name: 'owner', values: ['instance', 'admin', 'revocations', 'server'] },
   },
   pushDeliveries: {
     name: 'fanfare_push_deliveries_total',

@@ -35,7 +35,9 @@ export interface LiveTenantsOptions<Store> {
 }
 
 /** Opens the apps that this server serves. Throws what the store throws. */
-export function openLiveApps(options: LiveTenantsOptions<AppStore>): Promise<LiveApps> {
+export function openLiveApps(
+  options: LiveTenantsOptions<AppStore> & { readonly revision: () => Promise<number> },
+): Promise<LiveApps> {
   return new LiveTenants({
     ...options,
     kind: appKind,
@@ -55,6 +57,7 @@ export function openLiveInstances(
     ...options,
     kind: instanceKind,
     directory: new MemoryInstanceDirectory(),
+    revision: () => store.revision(),
     liveOf: async (settings: InstanceSettings) => ({
       settings,
       instance: pushInstance(settings, await store.numberOf(settings.id)),
@@ -75,8 +78,9 @@ interface Options<
   InDirectory extends Directory<Live>,
 > extends LiveTenantsOptions<{
     list(): Promise<readonly Stored[]>;
-    revision(): Promise<number>;
   }> {
+  /** Grows with each change in the store. */
+  readonly revision: () => Promise<number>;
   readonly kind: TenantKind<Stored, Settings>;
   readonly directory: InDirectory;
   /** Makes what the server works with. */
@@ -127,13 +131,13 @@ export class LiveTenants<
   private changed: ((live: readonly Live[], change: TenantChange) => void) | undefined;
 
   constructor(options: Options<Stored, Settings, Live, InDirectory>) {
-    const { kind, store, config, directory, storeState, log } = options;
+    const { kind, revision, config, directory, storeState, log } = options;
     this.options = options;
     this.config = config;
     this.directory = directory;
     this.poller = new RevisionPoller({
       what: `${kind.noun}s`,
-      revision: () => store.revision(),
+      revision,
       read: () => this.read(),
       changed: (found) => this.takeOver(found),
       storeState,

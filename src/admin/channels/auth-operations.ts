@@ -38,9 +38,10 @@ export const authOperations: readonly Operation[] = [
       })
       .meta({ id: 'CheckedAuthorisation' }),
     refusals: ['not-found', 'conflict'],
-    act: async ({ apps }, { path, body }) => {
+    act: async ({ apps, revocations }, { path, body }) => {
       const { tenant: app } = await apps.get(path('id'));
-      const { signed, ...found } = examineAuth(app, body, Date.now() / 1000);
+      const now = { nowSeconds: Date.now() / 1000, revocations: revocations.known };
+      const { signed, ...found } = examineAuth(app, body, now);
       return { ...found, expected: { signed } };
     },
   }),

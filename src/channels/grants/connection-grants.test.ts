@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'bun:test';
+import { beforeEach, describe, expect, it } from 'bun:test';
 import type { AppGrants } from '../app.ts';
 import { channelName } from '../hub.fixture.ts';
 import { ConnectionGrants } from './connection-grants.ts';
 import type { Grant, Right } from './grant.ts';
+import { Revocations } from './revocations.ts';
 
 /** Source: identity, §3.2 to §3.5. */
 
@@ -22,7 +23,17 @@ function grant(endsAtMs: number, rights: readonly Right[] = ['subscribe'], token
   return { patterns: [{ ...pattern, rights: new Set(rights) }], endsAtMs, by: 'token', token };
 }
 
-const asked = (nowMs: number, userId?: string) => ({ nowMs, setting, userId });
+let revocations = new Revocations({ now: () => 0 });
+beforeEach(() => {
+  revocations = new Revocations({ now: () => 0 });
+});
+const asked = (nowMs: number, userId?: string) => ({
+  nowMs,
+  appId: 'app',
+  revocations,
+  setting,
+  userId,
+});
 
 describe('the grants of a connection', () => {
   it('give the one that ends last', () => {
@@ -76,7 +87,7 @@ describe('the grants of a connection', () => {
     expect(grants.covering(all, 'subscribe', asked(0, 'ann'))?.by).toBe('setting');
     const other = { ...setting, channels: {} };
     expect(
-      grants.covering(all, 'subscribe', { nowMs: 0, setting: other, userId: 'ann' }),
+      grants.covering(all, 'subscribe', { ...asked(0, 'ann'), setting: other }),
     ).toBeUndefined();
   });
 

@@ -2,6 +2,7 @@ import type { AppGrants } from '../app.ts';
 import type { ChannelName } from '../channel-name.ts';
 import { covers, type Grant, type Right } from './grant.ts';
 import { patternsFor } from './read-patterns.ts';
+import type { GrantOrigin, Revocation, Revocations } from './revocations.ts';
 import type { WaitingSubscription } from './waiting-subscription.ts';
 
 /** The grants that a connection keeps. */
@@ -18,10 +19,18 @@ export class ConnectionGrants {
   private readonly entered = new Map<string, Hanging>();
   /** What the setting gives the user, and what it was made of. */
   private ofSetting:
-    | { readonly from: AppGrants; readonly userId: string; readonly grant: Grant }
+    | { readonly from: AppGrants; readonly origin: GrantOrigin; readonly grant: Grant }
     | undefined;
+  /** The sign-in by which the setting holds. */
+  private signIn: GrantOrigin | undefined;
   /** The token through which it is signed in; `undefined`: it is signed in otherwise, or not at all. */
   signedInBy: Grant | undefined;
+  /** The version of the app's revocations up to which its grants were examined. */
+  examinedVersion = 0;
+  /** When the connection ends because of a revocation. Milliseconds since 1970. */
+  endsAtMs: number | undefined;
+  /** Whether its sign-in was refused because of one: it ends then in any case. */
+  isSignInRevoked = false;
   /** Subscriptions that wait for a sign-in, in their order, by the names of their channels. */
   readonly waiting = new Map<string, WaitingSubscription>();
 
@@ -37,24 +46,30 @@ export class ConnectionGrants {
   add(grant: Grant): void {
     const others = this.kept.filter(({ token }) => token === undefined || token !== grant.token);
     this.kept = [...others.slice(1 - KEPT_MAX), grant];
+    // Something may have been revoked while the engine was asked.
+    this.examinedVersion = -1;
     for (const hanging of this.entered.values()) {
       const isLater = grant.endsAtMs > hanging.grant.endsAtMs;
       if (isLater && covers(grant, hanging.channel, 'subscribe')) hanging.grant = grant;
     }
   }
 
+  /** Notes a sign-in. That of a backend counts for longer than a token, which is older. */
+  signedIn(origin: GrantOrigin): void {
+    const { issuedAtSeconds = Number.NEGATIVE_INFINITY } = this.signIn ?? {};
+    if ((origin.issuedAtSeconds ?? Number.NEGATIVE_INFINITY) >= issuedAtSeconds)
+      this.signIn = origin;
+    this.examinedVersion = -1;
+  }
+
   /** The last-ending live grant that gives a right in a channel. */
-  covering(
-    channel: ChannelName,
-    right: Right,
-    { nowMs, setting, userId }: Asked,
-  ): Grant | undefined {
+  covering(channel: ChannelName, right: Right, asked: Asked): Grant | undefined {
     let last: Grant | undefined;
-    const more = [this.enteredBy(channel.text), this.grantOfSetting(setting, userId)];
-    for (const grant of [...this.kept, ...more]) {
+    for (const grant of [...this.kept, this.enteredBy(channel.text), this.grantOfSetting(asked)]) {
       if (grant === undefined) continue;
-      if (grant.endsAtMs <= nowMs || !covers(grant, channel, right)) continue;
-      if (last === undefined || grant.endsAtMs > last.endsAtMs) last = grant;
+      if (grant.endsAtMs <= asked.nowMs || !covers(grant, channel, right)) continue;
+      if (last !== undefined && grant.endsAtMs <= last.endsAtMs) continue;
+      if (revoking(grant, asked) === undefined) last = grant;
     }
     return last;
   }
@@ -73,17 +88,41 @@ export class ConnectionGrants {
     return this.entered.get(channel)?.grant;
   }
 
-  private grantOfSetting(
-    setting: AppGrants | undefined,
-    userId: string | undefined,
-  ): Grant | undefined {
+  private grantOfSetting({ setting, userId }: Asked): Grant | undefined {
     if (setting === undefined || userId === undefined) return undefined;
-    if (this.ofSetting?.from !== setting || this.ofSetting.userId !== userId) {
+    const origin = this.signIn ?? { userId };
+    if (this.ofSetting?.from !== setting || this.ofSetting.origin !== origin) {
       const patterns = patternsFor(setting.channels, userId);
-      const grant: Grant = { patterns, endsAtMs: Number.POSITIVE_INFINITY, by: 'setting' };
-      this.ofSetting = { from: setting, userId, grant };
+      const endsAtMs = Number.POSITIVE_INFINITY;
+      const grant: Grant = { ...origin, patterns, endsAtMs, by: 'setting' };
+      this.ofSetting = { from: setting, origin, grant };
     }
     return this.ofSetting.grant;
+  }
+
+  /**
+   * Lets go of grants that were revoked. Returns by what, if something hangs on one of them that no other grant carries.
+   */
+  letGoOfRevoked(asked: Asked): Revocation | undefined {
+    this.kept = this.kept.filter((grant) => revoking(grant, asked) === undefined);
+    let found: Revocation | undefined;
+    const ofSignIn = this.signedInBy && revoking(this.signedInBy, asked);
+    if (ofSignIn !== undefined) {
+      const other = this.kept.findLast(
+        ({ by, userId, endsAtMs }) =>
+          by === 'token' && userId === asked.userId && endsAtMs > asked.nowMs,
+      );
+      if (other === undefined) found = ofSignIn;
+      else this.signedInBy = other;
+    }
+    for (const hanging of this.entered.values()) {
+      const revoked = revoking(hanging.grant, asked);
+      if (revoked === undefined) continue;
+      const other = this.covering(hanging.channel, 'subscribe', asked);
+      if (other === undefined) found = revoked;
+      else hanging.grant = other;
+    }
+    return found;
   }
 
   /** Whether something that hangs on a grant has outlived it. */
@@ -94,8 +133,14 @@ export class ConnectionGrants {
   }
 }
 
-interface Asked {
+function revoking(grant: Grant, { appId, revocations }: Asked): Revocation | undefined {
+  return revocations.revoking(appId, grant);
+}
+
+export interface Asked {
   readonly nowMs: number;
+  readonly appId: string;
+  readonly revocations: Revocations;
   /** `undefined`: the app takes grants no more. */
   readonly setting: AppGrants | undefined;
   /** Who is signed in. */

@@ -1,4 +1,5 @@
 import type { ChannelName } from '../channel-name.ts';
+import type { GrantOrigin } from './revocations.ts';
 
 /** What a grant allows in a channel. */
 export const RIGHTS = ['subscribe', 'client-events'] as const;
@@ -14,15 +15,13 @@ export interface GrantPattern {
 }
 
 /** What a connection may do in channels that need authorisation, and until when. Source: identity, §3.1. */
-export interface Grant {
+export interface Grant extends GrantOrigin {
   readonly patterns: readonly GrantPattern[];
   /** Milliseconds since 1970; infinite if it lasts as long as its connection. */
   readonly endsAtMs: number;
   readonly by: 'sign-in' | 'token' | 'setting';
   /** The token that carried it. */
   readonly token?: string | undefined;
-  /** The user whom the token names. */
-  readonly userId?: string | undefined;
 }
 
 /** Whether a grant gives a right in a channel. A pattern covers channels of its own kind only. */

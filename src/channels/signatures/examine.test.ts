@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { createHash, createHmac } from 'node:crypto';
+import { Revocations } from '../grants/revocations.ts';
 import { appWith } from '../hub.fixture.ts';
 import { examineAuth } from './examine.ts';
 
@@ -18,6 +19,8 @@ const DATA = '{"user_id":"ada","user_info":{"name":"Ädä/1"}}';
 const hmac = (text: string, secret = SECRET) =>
   createHmac('sha256', secret).update(text).digest('hex');
 
+const now = { nowSeconds: 0, revocations: new Revocations({ now: () => 0 }) };
+
 interface Given {
   readonly channel?: string;
   readonly socketId?: string;
@@ -30,7 +33,7 @@ interface Given {
 function examine({ channel = 'private-room', socketId = SOCKET, channelData, ...given }: Given) {
   const signed = `${socketId}:${channel}${channelData === undefined ? '' : `:${channelData}`}`;
   const auth = given.auth ?? `${KEY}:${given.signature ?? hmac(signed)}`;
-  const found = examineAuth(app, { channel, socketId, auth, channelData }, 0);
+  const found = examineAuth(app, { channel, socketId, auth, channelData }, now);
   // It never reveals a secret, or a signature that would be right.
   for (const secret of [SECRET, OTHER_SECRET, hmac(signed), hmac(signed, OTHER_SECRET)]) {
     expect(JSON.stringify(found)).not.toContain(secret);
@@ -52,7 +55,7 @@ describe('an authorisation', () => {
       const auth = `${KEY}:${hmac(signed)}`;
       for (const channelData of [undefined, '']) {
         expect(
-          examineAuth(app, { channel: 'private-room', socketId: SOCKET, auth, channelData }, 0),
+          examineAuth(app, { channel: 'private-room', socketId: SOCKET, auth, channelData }, now),
         ).toEqual({
           ok: true,
           text: 'The authorisation is right.',

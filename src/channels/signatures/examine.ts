@@ -4,10 +4,11 @@ import type { App, AppGrants } from '../app.ts';
 import { type ChannelName, needsAuthorisation, parseChannelName } from '../channel-name.ts';
 import { nameOf, patternCovering } from '../grants/grant.ts';
 import { patternsFor } from '../grants/read-patterns.ts';
+import type { Revocations } from '../grants/revocations.ts';
 import { parseSocketId } from '../socket-id.ts';
 import { subscriptionTexts } from './authorise.ts';
 import { sameSignature, sign } from './signature.ts';
-import { isToken, readToken } from './token.ts';
+import { type CheckedToken, isToken, readToken, unlessRevoked } from './token.ts';
 
 /** The authorisation of a subscription as a client sent it. */
 export interface ExaminedAuth {
@@ -25,6 +26,12 @@ export interface ExaminedSignature {
   readonly signed: string;
 }
 
+/** When an authorisation is examined, and what is revoked then. */
+export interface ExaminedNow {
+  readonly nowSeconds: number;
+  readonly revocations: Revocations;
+}
+
 /** A common mistake of backends, and the signature that results from it. */
 interface Mistake {
   readonly text: string;
@@ -37,7 +44,11 @@ const PREFIXES = ['private-', 'presence-', 'private-encrypted-'] as const;
  * Determines whether an authorisation is valid and, if not, which part is wrong, by trying common mistakes. Never
  * returns a secret or a signature.
  */
-export function examineAuth(app: App, asked: ExaminedAuth, nowSeconds: number): ExaminedSignature {
+export function examineAuth(
+  app: App,
+  asked: ExaminedAuth,
+  { nowSeconds, revocations }: ExaminedNow,
+): ExaminedSignature {
   const channelData = asked.channelData === '' ? undefined : asked.channelData;
   const given = { ...asked, channelData };
   const { channel, socketId, auth } = given;
@@ -54,7 +65,8 @@ export function examineAuth(app: App, asked: ExaminedAuth, nowSeconds: number): 
   }
   const { grants } = app;
   if (grants !== undefined && isToken(app, auth)) {
-    return examineToken({ ...app, grants }, auth, { channel: parsed.channel, nowSeconds });
+    const read = readToken({ ...app, grants }, auth, nowSeconds);
+    return examineToken(grants, unlessRevoked(read, app.id, revocations), parsed.channel);
   }
   const colon = auth.indexOf(':');
   if (colon < 1 || colon === auth.length - 1) {
@@ -241,18 +253,17 @@ function shapeFault(signature: string): string | undefined {
 
 /** Whether a token is valid, and lets its bearer into a channel. */
 function examineToken(
-  app: App & { readonly grants: AppGrants },
-  token: string,
-  { channel, nowSeconds }: { readonly channel: ChannelName; readonly nowSeconds: number },
+  { channels }: AppGrants,
+  read: CheckedToken,
+  channel: ChannelName,
 ): ExaminedSignature {
-  const read = readToken(app, token, nowSeconds);
   const said = (ok: boolean, text: string): ExaminedSignature => ({ ok, text, signed: '' });
   if (!read.ok) return said(false, `${read.why}.`);
   const { user, patterns } = read;
   if (channel.kind === 'presence' && user === undefined) {
     return said(false, 'The token is valid, but names no user, whom a presence channel needs.');
   }
-  const ofUser = user === undefined ? [] : patternsFor(app.grants.channels, user.id);
+  const ofUser = user === undefined ? [] : patternsFor(channels, user.id);
   const pattern = patternCovering([...patterns, ...ofUser], channel, 'subscribe');
   return pattern === undefined
     ? said(false, 'The token is valid, but none of its patterns covers the channel.')

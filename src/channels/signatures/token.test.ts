@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import fc from 'fast-check';
+import { Revocations } from '../grants/revocations.ts';
 import { appWith } from '../hub.fixture.ts';
-import { isToken, readToken } from './token.ts';
+import { isToken, readToken, unlessRevoked } from './token.ts';
 
 /** Source: identity, §3.4. */
 
@@ -61,6 +62,19 @@ describe('a token', () => {
     });
   });
 
+  it('says by what it can be revoked, and is refused once it is', () => {
+    const token = read(made({ claims: { jti: 'id', iat: NOW - 5 } }));
+    expect(token).toMatchObject({ origin: { userId: 'ann', jti: 'id', issuedAtSeconds: NOW - 5 } });
+    expect(read(made({ claims: { jti: 7 } }))).toMatchObject({ origin: { jti: undefined } });
+    const revocations = new Revocations({ now: () => NOW * 1000 });
+    expect(unlessRevoked(token, app.id, revocations)).toBe(token);
+    const revoked = { appId: app.id, kind: 'token', name: 'id' } as const;
+    revocations.add([{ ...revoked, issuedBefore: NOW, revokedAtMs: NOW * 1000 }]);
+    const refused = { ok: false, result: 'revoked', why: 'Invalid token: it was revoked' } as const;
+    expect(unlessRevoked(token, app.id, revocations)).toEqual(refused);
+    expect(unlessRevoked(token, 'other', revocations)).toBe(token);
+  });
+
   it.each<[string, Made]>([
     ['of the second key', { secret: 'second-secret' }],
     ['that names its key', { secret: 'second-secret', header: { kid: 'second' } }],
@@ -103,6 +117,10 @@ describe('a token', () => {
     [made({ claims: { exp: `${NOW + 60}` } }), 'exp must be a time within 31 days'],
     [made({ claims: { exp: NOW + 32 * 86_400 } }), 'exp must be a time within 31 days'],
     [made({ claims: { exp: NOW - 30 } }), 'it has expired'],
+    [
+      made({ claims: { iat: NOW - 86_400, exp: NOW + 31 * 86_400 } }),
+      'exp must be a time within 31 days',
+    ],
     [made({ claims: { nbf: NOW + 31 } }), 'it is not valid yet'],
     [made({ claims: { iat: NOW + 31 } }), 'it is not valid yet'],
     [made({ claims: { iat: 'now' } }), 'the claim `iat` must be a time'],

@@ -6,10 +6,12 @@ import {
   type UnverifiedJwt,
 } from '../../runtime/tokens/jwt.ts';
 import { isSignedWith, readTokenKey, type TokenKey } from '../../runtime/tokens/token-keys.ts';
+import { TOKEN_DAYS_MAX } from '../../runtime/tokens/token-times.ts';
 import { type App, type AppGrants, secretOf } from '../app.ts';
 import { isUserId } from '../channel-name.ts';
 import type { GrantPattern } from '../grants/grant.ts';
 import { readPatterns } from '../grants/read-patterns.ts';
+import type { GrantOrigin, Revocations } from '../grants/revocations.ts';
 import { readUserData, type UserData } from '../wire.ts';
 import type { TokenResult } from './token-result.ts';
 
@@ -24,6 +26,8 @@ export interface AcceptedToken {
   readonly patterns: readonly GrantPattern[];
   /** Seconds since 1970. */
   readonly endsAtSeconds: number;
+  /** By what it can be revoked. */
+  readonly origin: GrantOrigin;
 }
 
 interface RefusedToken {
@@ -39,8 +43,7 @@ export type CheckedToken = AcceptedToken | RefusedToken;
 
 const ALGORITHMS = ['HS256', 'RS256', 'ES256', 'EdDSA'];
 
-const DAYS_MAX = 31;
-const EXP_MAX_SECONDS = DAYS_MAX * 86_400;
+const EXP_MAX_SECONDS = TOKEN_DAYS_MAX * 86_400;
 
 /** Whether an `auth` is a token rather than a key and a signature, which have a colon between them. */
 export function isToken(app: App, auth: string | undefined): auth is string {
@@ -82,6 +85,17 @@ export function readToken(
     : readClaims(app, claims, { nowSeconds, isShared });
 }
 
+/** Refuses a token that is valid, but was revoked. */
+export function unlessRevoked(
+  read: CheckedToken,
+  appId: string,
+  revocations: Revocations,
+): CheckedToken {
+  return read.ok && revocations.revoking(appId, read.origin) !== undefined
+    ? refused('revoked', 'it was revoked')
+    : read;
+}
+
 /** Without a `kid`, each key of the app may have signed it. */
 function secretsFor(app: App, { header }: UnverifiedJwt): readonly string[] {
   const { kid } = header;
@@ -109,9 +123,11 @@ function readClaims(
   { nowSeconds, isShared }: { readonly nowSeconds: number; readonly isShared: boolean },
 ): CheckedToken {
   const { leewaySeconds, channelsClaim, issuer } = app.grants;
-  const { exp, nbf, iat, iss, aud } = claims;
-  if (!isTime(exp) || exp > nowSeconds + EXP_MAX_SECONDS) {
-    return refused('claim', `exp must be a time within ${DAYS_MAX} days`);
+  const { exp, nbf, iat, iss, aud, jti } = claims;
+  // Also from when it was issued: it would outlive the revocation that it is meant by.
+  const countedFrom = isTime(iat) ? Math.min(iat, nowSeconds) : nowSeconds;
+  if (!isTime(exp) || exp > countedFrom + EXP_MAX_SECONDS) {
+    return refused('claim', `exp must be a time within ${TOKEN_DAYS_MAX} days`);
   }
   if (nowSeconds >= exp + leewaySeconds) return refused('expired', 'it has expired');
   for (const [name, time] of [['nbf', nbf] as const, ['iat', iat] as const]) {
@@ -128,7 +144,12 @@ function readClaims(
   if (!read.ok) return refused('claim', `the claim \`${channelsClaim}\` ${read.why}`);
   const user = readUser(app.grants, claims);
   if (typeof user === 'string') return refused('claim', user);
-  return { ok: true, ...user, patterns: read.patterns, endsAtSeconds: exp };
+  const origin: GrantOrigin = {
+    userId: user.user?.id,
+    jti: typeof jti === 'string' ? jti : undefined,
+    issuedAtSeconds: isTime(iat) ? iat : undefined,
+  };
+  return { ok: true, ...user, patterns: read.patterns, endsAtSeconds: exp, origin };
 }
 
 /** The user whom the claims describe, or what is wrong with them. */

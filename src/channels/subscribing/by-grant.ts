@@ -1,4 +1,5 @@
 import { type ChannelName, needsAuthorisation } from '../channel-name.ts';
+import { askedOf } from '../grants/asked.ts';
 import { ConnectionGrants } from '../grants/connection-grants.ts';
 import type { Hub } from '../hub.ts';
 import type { Member } from '../ports.ts';
@@ -33,8 +34,7 @@ export function admitByGrant(
   const setting = app.grants;
   if (setting === undefined) return notGranted(channel);
   session.grants ??= new ConnectionGrants();
-  const asked = { nowMs: hub.clock.now(), setting, userId: user?.id };
-  const grant = session.grants.covering(channel, 'subscribe', asked);
+  const grant = session.grants.covering(channel, 'subscribe', askedOf(hub, session));
   const isPresence = channel.kind === 'presence';
   if (grant === undefined || (isPresence && user === undefined)) {
     if (user === undefined && message.auth === undefined) return 'waits';

@@ -1,15 +1,19 @@
 import { isUserId } from '../channel-name.ts';
 import type { Grant } from '../grants/grant.ts';
 import { readUserGrants } from '../grants/read-user-grants.ts';
+import type { GrantOrigin, Revocation } from '../grants/revocations.ts';
 import type { Hub } from '../hub.ts';
 import { refuseSignIn } from '../signatures/authorise.ts';
-import { readToken } from '../signatures/token.ts';
+import { readToken, unlessRevoked } from '../signatures/token.ts';
 import type { Session } from '../subscribing/session.ts';
 import { withoutData } from '../watching/tap.ts';
 import { type ParsedUserData, readUserData, type UserData } from '../wire.ts';
 
 /** What a token with a wrong asymmetric signature counts as: verifying it takes as long as many frames. */
 const COSTLY_TOKEN_FRAMES = 100;
+
+const SIGN_IN_REVOKED =
+  'Invalid user_data: its grants were revoked after the connection was opened, please reconnect';
 
 /** Into how many parts the ends of grants of one second are spread. */
 const SPREAD_PARTS = 1000;
@@ -21,6 +25,8 @@ export interface PresentedUser {
   readonly userText: string;
   /** What comes with it. */
   readonly grant: Grant | undefined;
+  /** By what it can be revoked. */
+  readonly origin: GrantOrigin;
 }
 
 /** Why a sign-in is refused. `shown`: the same for the log and for live streams, without personal data. */
@@ -29,6 +35,8 @@ export interface RefusedSignIn {
   readonly shown?: string;
   /** `signin-invalid` by default. */
   readonly problem?: 'connections-per-user';
+  /** Set if the user may sign in on a new connection. */
+  readonly revokedBy?: Revocation;
 }
 
 /** Reads a user that the app's backend has signed. */
@@ -49,15 +57,26 @@ export function readSigned(
       why: 'Invalid user_data: id has characters that no channel name may have, or too many',
     };
   }
-  if (app.grants === undefined) return { user, userText: userData, grant: undefined };
-  const { leewaySeconds } = app.grants;
   const nowSeconds = hub.clock.now() / 1000;
+  const origin: GrantOrigin = { userId: user.id, issuedAtSeconds: nowSeconds };
+  const bare: PresentedUser = { user, userText: userData, grant: undefined, origin };
+  if (app.grants === undefined) return bare;
+  const { leewaySeconds } = app.grants;
   const read = readUserGrants(userData, { nowSeconds, leewaySeconds });
-  if (read === undefined) return { user, userText: userData, grant: undefined };
-  if (!read.ok) return { why: read.why };
-  const { patterns, endsAtSeconds } = read;
-  const endsAtMs = endOf(session, endsAtSeconds);
-  return { user, userText: userData, grant: { patterns, endsAtMs, by: 'sign-in' } };
+  if (read?.ok === false) return { why: read.why };
+  // Nobody knows when a signature was made, but not before the connection that it is for.
+  const issuedAtSeconds = hub.openedAtMs(session) / 1000;
+  const revokedBy = hub.revocations.revoking(app.id, { ...origin, issuedAtSeconds });
+  if (revokedBy !== undefined && (read !== undefined || hasAny(app.grants.channels))) {
+    return { why: SIGN_IN_REVOKED, revokedBy };
+  }
+  if (read === undefined) return bare;
+  const endsAtMs = endOf(session, read.endsAtSeconds);
+  return { ...bare, grant: { ...origin, patterns: read.patterns, endsAtMs, by: 'sign-in' } };
+}
+
+function hasAny(channels: object): boolean {
+  return Object.keys(channels).length > 0;
 }
 
 type Verified =
@@ -75,13 +94,14 @@ export function readPresentedToken(hub: Hub, session: Session, token: string): V
   const { app } = session;
   const { grants } = app;
   if (grants === undefined) return { ok: false, why: 'The app takes no tokens' };
-  const read = readToken({ ...app, grants }, token, hub.clock.now() / 1000);
+  const verified = readToken({ ...app, grants }, token, hub.clock.now() / 1000);
+  const read = unlessRevoked(verified, app.id, hub.revocations);
   hub.meter.count('tokens', 1, read.ok ? 'accepted' : read.result);
   if (!read.ok && read.isCostly === true) session.frameDebt += COSTLY_TOKEN_FRAMES;
   if (!read.ok) return read;
-  const { user, userText, patterns, endsAtSeconds } = read;
+  const { user, userText, patterns, endsAtSeconds, origin } = read;
   const endsAtMs = endOf(session, endsAtSeconds);
-  const grant = { patterns, endsAtMs, by: 'token', token, userId: user?.id } as const;
+  const grant = { ...origin, patterns, endsAtMs, by: 'token', token } as const;
   return { ok: true, user, userText, userClaim: grants.userClaim, grant };
 }
 

@@ -1,5 +1,6 @@
 import { ask } from '../engine-failure.ts';
 import { ConnectionGrants } from '../grants/connection-grants.ts';
+import { endAfterRefusal } from '../grants/revoked-connections.ts';
 import type { Hub } from '../hub.ts';
 import { after, type MaybePromise, undoIfFailed } from '../maybe-promise.ts';
 import { inBandProblems } from '../problems/problems.ts';
@@ -45,9 +46,10 @@ export function signIn(
     return reportProblem(hub, session, { problem: 'malformed-message', message: USER_DATA_RULE });
   }
   const presented = readSigned(hub, session, { auth, userData });
-  return 'why' in presented
-    ? refuse(hub, session, presented)
-    : enterConfirmed(hub, session, presented);
+  if (!('why' in presented)) return enterConfirmed(hub, session, presented);
+  const { revokedBy } = presented;
+  if (revokedBy !== undefined) endAfterRefusal(grantsOf(session), revokedBy, hub.clock.now());
+  return refuse(hub, session, presented);
 }
 
 function signInByToken(
@@ -67,7 +69,8 @@ function signInByToken(
     const why = `Invalid token: the claim \`${userClaim}\` must be a user id`;
     return refuse(hub, session, { why });
   }
-  return enterConfirmed(hub, session, { user, userText, grant: read.grant });
+  const { grant } = read;
+  return enterConfirmed(hub, session, { user, userText, grant, origin: grant });
 }
 
 /**
@@ -81,7 +84,8 @@ export function presentToken(
 ): MaybePromise<Refusal | undefined> {
   const grants = grantsOf(session);
   const known = grants.ofToken(token, hub.clock.now());
-  if (known !== undefined) return undefined;
+  const isKnown = known && hub.revocations.revoking(session.app.id, known) === undefined;
+  if (isKnown === true) return undefined;
   const read = readPresentedToken(hub, session, token);
   if (!read.ok) return { problem: 'token-invalid', message: read.why };
   const { user, userText, grant } = read;
@@ -89,7 +93,8 @@ export function presentToken(
     grants.add(grant);
     return undefined;
   }
-  return after(enterAs(hub, session, { user, userText, grant }, 'quiet'), (refused) =>
+  const presented = { user, userText, grant, origin: grant };
+  return after(enterAs(hub, session, presented, 'quiet'), (refused) =>
     refused === undefined
       ? undefined
       : { problem: refused.problem ?? 'token-invalid', message: refused.why },
@@ -165,9 +170,10 @@ function enterAs(
 }
 
 /** `hangs`: whether the sign-in hangs on a token, or on nothing yet. */
-function keepGrant(session: Session, { grant }: PresentedUser, hangs: boolean): void {
+function keepGrant(session: Session, { grant, origin }: PresentedUser, hangs: boolean): void {
   if (session.app.grants === undefined) return;
   const grants = grantsOf(session);
+  grants.signedIn(origin);
   if (grant !== undefined) grants.add(grant);
   if (!hangs) return;
   // A signature holds for as long as the connection.

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isOriginEntry, ORIGIN_ENTRY_RULE } from '../../runtime/allowed-origins.ts';
 import { readTokenKey, TOKEN_KEY_RULE } from '../../runtime/tokens/token-keys.ts';
+import { LEEWAY_SECONDS_MAX } from '../../runtime/tokens/token-times.ts';
 import { quote } from '../file/problems.ts';
 import { pushRules } from './push-rules.ts';
 import {
@@ -143,7 +144,7 @@ const grants = z
         'What every connection that is signed in may do, besides what its grants say: patterns and lists of `subscribe` and `client-events`. `{user}` at the end of a pattern stands for the id of the user.',
       ),
     leewaySeconds: wholeNumber(
-      { min: 0, max: 300 },
+      { min: 0, max: LEEWAY_SECONDS_MAX },
       30,
       'Seconds by which the clock of an issuer may differ. Connections are closed at random within this time after their grants have ended.',
     ),

@@ -1,5 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import type { Revocation } from '../../channels/grants/revocations.ts';
 import type { Config } from '../../config/schema.ts';
 import { areSamePlaces } from '../../config/settings/url-logins.ts';
 import type { LoopNotice } from '../../engines/redis/loop-bus.ts';
@@ -25,6 +26,7 @@ import type {
   ToBackground,
 } from '../link/messages.ts';
 import { RealtimeClient } from '../link/realtime-client.ts';
+import type { StoredOutcome } from '../link/revocation-relay.ts';
 import { reloadedLogins } from '../redis-logins.ts';
 import { serverName } from '../server-name.ts';
 import { readTlsFiles, type TlsFiles } from '../tls-files.ts';
@@ -264,6 +266,11 @@ export class Background {
           realtime.post(loop, { type: 'rule-event-done', appId, dataLength: data.length });
         });
         return;
+      case 'revoke':
+        void this.revoke(message.revocation).then((outcome) =>
+          realtime.post(loop, { type: 'revoke-answered', number: message.number, outcome }),
+        );
+        return;
       case 'cluster-received':
         this.receiveNotice(message.notice);
         return;
@@ -327,13 +334,30 @@ export class Background {
       webhooks.forget('app', change.deleted);
       realtime.postToAll({ type: 'apps', apps: all, change });
       watching.tenantsChanged(change.deleted);
+      void tenants.revocations.appsDeleted(change.deleted);
     });
+    tenants.revocations.follow((change) => realtime.postToAll({ type: 'revocations', change }));
     tenants.instances.follow((all, { ids, deleted }) => {
       webhooks.forget('instance', deleted);
       push.replaceInstances(all);
       watching.tenantsChanged(deleted.map(watchedInstance));
       log.info('Instances changed', { instances: all.length, ...ids });
     });
+  }
+
+  /** Revokes grants for a backend. Settles when all loops of this server know it. Never rejects. */
+  private async revoke(revocation: Revocation): Promise<StoredOutcome> {
+    const { tenants, realtime, log } = this.parts;
+    try {
+      const outcome = await tenants.revocations.revoke(revocation);
+      // A loop gets messages in their order, so with a single one its answer comes after the revocation.
+      if (outcome === 'revoked' && realtime.count > 1) await realtime.askAll('ping', {});
+      return outcome;
+    } catch (error) {
+      const why = messageOf(error);
+      log.warn('A revocation was answered with 503', { app: revocation.appId, why });
+      return 'away';
+    }
   }
 
   /** Reports the number of push connections to the realtime loops if it has changed. */
@@ -403,6 +427,7 @@ function readyMessage(parts: Parts): Extract<FromBackground, { type: 'ready' }> 
   return {
     type: 'ready',
     apps: tenants.apps.all,
+    revocations: [...tenants.revocations.known.all()],
     admin: admin.address,
     adminPassword: admin.passwordSource,
     logInToken: config.dashboard.enabled ? admin.makeLogInLink() : undefined,

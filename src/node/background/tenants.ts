@@ -1,8 +1,10 @@
 import { hasOwnStore } from '../../config/settings/own-store.ts';
 import { messageOf } from '../../runtime/error-code.ts';
 import type { Log } from '../../runtime/ports.ts';
+import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 import { AppStore } from '../../stores/tenants/app-store.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';
+import { RevocationStore } from '../../stores/tenants/revocation-store.ts';
 import { createFirstApp, createFirstInstance } from '../../tenants/first-start.ts';
 import {
   type LiveApps,
@@ -10,6 +12,7 @@ import {
   openLiveApps,
   openLiveInstances,
 } from '../../tenants/live-tenants.ts';
+import { LiveRevocations } from '../../tenants/revocations.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
 import { StartFailed } from '../start-failed.ts';
 import type { BackgroundBase } from './base.ts';
@@ -18,6 +21,8 @@ import type { BackgroundBase } from './base.ts';
 export interface Tenants extends AsyncDisposable {
   readonly appStore: AppStore;
   readonly apps: LiveApps;
+  /** What is revoked of the grants of apps. */
+  readonly revocations: LiveRevocations;
   /** The id of the app that was created because there was none. */
   readonly createdApp: string | undefined;
   readonly instanceStore: StoredInstances;
@@ -37,8 +42,22 @@ export async function openTenants(base: BackgroundBase): Promise<Tenants> {
   await using parts = new AsyncDisposableStack();
   const appStore = new AppStore(database);
   const createdApp = await createFirstApp(appStore, config);
+  const revocations = parts.use(
+    new LiveRevocations({
+      store: new RevocationStore(database),
+      timers: systemTimers,
+      monotonic: monotonicTimers,
+      log,
+    }),
+  );
   const apps = parts.use(
-    await openLiveApps({ store: appStore, config, log, storeState: health.reporter('apps') }),
+    await openLiveApps({
+      store: appStore,
+      revision: () => revocations.revisionOfApps(),
+      config,
+      log,
+      storeState: health.reporter('apps'),
+    }),
   );
   const instanceStore = new StoredInstances(database);
   const createdInstance = await createFirstInstance(instanceStore, config, apps.all[0]?.id);
@@ -61,6 +80,7 @@ export async function openTenants(base: BackgroundBase): Promise<Tenants> {
   return {
     appStore,
     apps,
+    revocations,
     createdApp,
     instanceStore,
     instances,

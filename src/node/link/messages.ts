@@ -1,5 +1,6 @@
 import type { LoopAsk } from '../../asking/questions.ts';
 import type { App } from '../../channels/app.ts';
+import type { Revocation } from '../../channels/grants/revocations.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { AskMessage } from '../../channels/live/ask.ts';
 import type { RuleEvent } from '../../channels/push-rules/push-rule.ts';
@@ -14,6 +15,7 @@ import type { KeptLine } from '../../observability/log.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
 import type { Certificate } from '../../runtime/tls/certificate.ts';
 import type { TenantChange } from '../../tenants/live-tenants.ts';
+import type { RevocationChange } from '../../tenants/revocations.ts';
 import type { EngineAway } from '../../transports/admin/readiness.ts';
 import type { SessionLinkMessage } from '../../transports/http-fallback/homes/session-links.ts';
 import type {
@@ -25,6 +27,7 @@ import type { MemoryPlan } from '../memory/shares.ts';
 import type { StartFault } from '../start-failed.ts';
 import type { TlsFiles } from '../tls-files.ts';
 import type { LoopTotals } from './loop-totals.ts';
+import type { StoredOutcome } from './revocation-relay.ts';
 
 /*
  * The messages between the loops. Everything is copied, except for ports, which are transferred.
@@ -104,12 +107,16 @@ export type LoopToBackground =
   | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] }
   /** An event that matches a push rule of its app. */
   | { readonly type: 'rule-event'; readonly event: RuleEvent }
+  /** A backend revokes grants. The answer, `revoke-answered`, has the same number. */
+  | { readonly type: 'revoke'; readonly number: number; readonly revocation: Revocation }
   /** The server stops. These are the histories that the next start needs. */
   | { readonly type: 'histories'; readonly saved: Uint8Array };
 
 /** From the background loop to a realtime loop. */
 export type BackgroundToLoop =
   | { readonly type: 'apps'; readonly apps: readonly App[]; readonly change: TenantChange }
+  | { readonly type: 'revocations'; readonly change: RevocationChange }
+  | { readonly type: 'revoke-answered'; readonly number: number; readonly outcome: StoredOutcome }
   | { readonly type: 'ask'; readonly number: number; readonly question: LoopAsk }
   /** The background loop has received this many webhook events. */
   | { readonly type: 'webhook-events-taken'; readonly events: number }
@@ -169,6 +176,7 @@ export type FromBackground =
   | {
       readonly type: 'ready';
       readonly apps: readonly App[];
+      readonly revocations: readonly Revocation[];
       readonly admin: ListenerAddress;
       readonly adminPassword: AdminPasswordSource;
       /** Makes a link that logs in to the dashboard once; `undefined` if there is none. */
@@ -199,6 +207,7 @@ export type FromBackground =
 /** What a realtime loop begins with. It may be large, so nobody keeps it. */
 export interface InitialState {
   readonly apps: readonly App[];
+  readonly revocations: readonly Revocation[];
   /** Today's usage before this start. */
   readonly usage: readonly DayUsage[];
   /** The histories that the last stop saved, of all loops. A loop takes those of its own channels. */

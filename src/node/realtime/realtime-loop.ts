@@ -1,6 +1,7 @@
 import { stoppingNotice } from '../../asking/cluster-format.ts';
 import { answerQuestion, type LoopAnswers } from '../../asking/questions.ts';
 import type { App } from '../../channels/app.ts';
+import { Revocations } from '../../channels/grants/revocations.ts';
 import type { Usage } from '../../channels/usage/usage.ts';
 import { stateAllPlaces } from '../../channels/users/user-places.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
@@ -45,6 +46,7 @@ export class RealtimeLoop {
   private readonly taps: LoopTaps;
   private readonly quotas: Quotas;
   private readonly usage: Usage;
+  private readonly revocations: Revocations;
   private readonly relays: Relays;
   private readonly core: Core;
   private readonly transports: Transports;
@@ -65,11 +67,14 @@ export class RealtimeLoop {
     const { connections, slowConsumers, unreadSockets } = audience;
     const quotas = openQuotas(base, connections);
     const usage = openUsage(base, initial.usage, quotas.usage);
+    const revocations = new Revocations(base.timers);
+    revocations.add(initial.revocations);
     const relays = openRelays(base);
     const core = openCore(base, {
       cluster: quotas.cluster,
       apps,
       usage,
+      revocations,
       relays,
       audience: audience.audience,
       turns: audience.turns,
@@ -82,6 +87,7 @@ export class RealtimeLoop {
     this.taps = taps;
     this.quotas = quotas;
     this.usage = usage;
+    this.revocations = revocations;
     this.relays = relays;
     this.core = core;
     this.transports = transports;
@@ -136,6 +142,12 @@ export class RealtimeLoop {
     switch (message.type) {
       case 'apps':
         this.replaceApps(message.apps, message.change);
+        return;
+      case 'revocations':
+        this.revocations.replace(message.change.forgotten, message.change.added);
+        return;
+      case 'revoke-answered':
+        relays.revocations.answered(message.number, message.outcome);
         return;
       case 'ask':
         void this.answer(message).then(this.base.toBackground);

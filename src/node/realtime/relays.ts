@@ -1,12 +1,15 @@
+import { hasOwnStore } from '../../config/settings/own-store.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
+import { RevocationRelay } from '../link/revocation-relay.ts';
 import { RuleEventRelay } from '../link/rule-event-relay.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import type { LoopBase } from './loop-base.ts';
 
-/** The bounded ways of events to the background loop. */
+/** The bounded ways to the background loop. */
 export interface Relays {
   readonly webhooks: WebhookRelay;
   readonly ruleEvents: RuleEventRelay;
+  readonly revocations: RevocationRelay;
 }
 
 export function openRelays(base: LoopBase): Relays {
@@ -27,6 +30,11 @@ export function openRelays(base: LoopBase): Relays {
       clock: monotonicTimers,
       log,
       meter,
+    }),
+    revocations: new RevocationRelay({
+      send: (number, revocation) => toBackground({ type: 'revoke', number, revocation }),
+      isStoreOwn: hasOwnStore(base.config),
+      timers: base.timers,
     }),
   };
 }

@@ -449,6 +449,20 @@ export const migrations: readonly (readonly string[])[] = [
     // Few devices of many have a pause.
     'CREATE INDEX devices_paused ON devices (instance, number) WHERE paused_until IS NOT NULL',
   ],
+  [
+    // What is revoked of the grants of apps. `name`: the user, or the token; empty for all grants. `number`: the revision that
+    // brought it, so that servers read only what is new.
+    `CREATE TABLE revocations (
+      app_id {text} NOT NULL,
+      kind {text} NOT NULL,
+      name {text} NOT NULL,
+      issued_before BIGINT NOT NULL,
+      revoked_at BIGINT NOT NULL,
+      number BIGINT NOT NULL,
+      PRIMARY KEY (app_id, kind, name)
+    ) {without rowid}`,
+    'CREATE INDEX revocations_by_number ON revocations (number)',
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

@@ -3,15 +3,26 @@ import { StoreLost } from '../../push/store-faults.ts';
 import type { BigInteger } from './rows.ts';
 
 /** Data that servers keep in memory, and that therefore has a revision. */
-export type Revised = 'apps' | 'certificates' | 'instances';
+export type Revised = 'apps' | 'certificates' | 'instances' | 'revocations';
 
 /** Each has a row whose revision is increased by each change. */
-export const revised: readonly Revised[] = ['apps', 'certificates', 'instances'];
+export const revised: readonly Revised[] = ['apps', 'certificates', 'instances', 'revocations'];
 
-/** Reads a revision. Throws `StoreLost` if it is missing, because every migrated store has it. */
+/** Reads a revision. */
 export async function revisionOf(sql: SQL, what: Revised): Promise<number> {
-  const [row]: { revision: BigInteger }[] = await sql`
-    SELECT revision FROM revisions WHERE what = ${what}`;
-  if (row === undefined) throw new StoreLost('the store has lost its contents; restart the server');
-  return Number(row.revision);
+  return (await revisionsOf(sql, [what]))[what];
+}
+
+/** Reads some revisions. Throws `StoreLost` if one is missing, because every migrated store has it. */
+export async function revisionsOf<What extends Revised>(
+  sql: SQL,
+  whats: readonly What[],
+): Promise<Readonly<Record<What, number>>> {
+  const rows: { what: string; revision: BigInteger }[] = await sql`
+    SELECT what, revision FROM revisions WHERE what IN ${sql(whats)}`;
+  if (rows.length < whats.length) {
+    throw new StoreLost('the store has lost its contents; restart the server');
+  }
+  const found = rows.map(({ what, revision }) => [what, Number(revision)]);
+  return Object.fromEntries(found);
 }

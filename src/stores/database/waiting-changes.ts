@@ -1,7 +1,7 @@
 import { FairBudget } from '../../runtime/fairness/fair-budget.ts';
 
-/** Who a change is for: an instance, by number, or the admin API. `undefined`: the server itself. */
-export type WriteOwner = number | 'admin' | undefined;
+/** Who a change is for: an instance, by number, the admin API, or apps that revoke grants. `undefined`: the server itself. */
+export type WriteOwner = number | 'admin' | 'revocations' | undefined;
 
 interface Owned {
   readonly owner: WriteOwner;

@@ -32,8 +32,9 @@ export async function forgetLeftovers(
   if (noun === 'instance') return await removeRules(sql, id);
   const days = await sql`DELETE FROM usage_days WHERE app_id = ${id}`;
   const hours = await sql`DELETE FROM usage_hours WHERE app_id = ${id}`;
+  const revocations = await sql`DELETE FROM revocations WHERE app_id = ${id}`;
   const wasLinked = await unlink(sql, id);
-  return days.count + hours.count > 0 || wasLinked;
+  return days.count + hours.count + revocations.count > 0 || wasLinked;
 }
 
 /** Deletes the webhook requests of a tenant, waiting ones and the log, in pieces. Returns how many there were. */

@@ -14,6 +14,7 @@ export type ApiProblem =
   | 'timeout'
   | 'overloaded'
   | 'engine-failed'
+  | 'store-away'
   | 'stopping'
   | 'upgrade-required'
   | 'internal';
@@ -96,6 +97,11 @@ export const statuses = {
   'engine-failed': {
     status: 503,
     when: 'The state of channels and their members cannot be reached (Redis is away); the log has the reason. Events of the request may have been sent.',
+    advice: 'Try again after the seconds that the `Retry-After` header names.',
+  },
+  'store-away': {
+    status: 503,
+    when: 'A revocation could not be stored, because the store cannot be reached (its database is away); the log has the reason. It may still have been stored.',
     advice: 'Try again after the seconds that the `Retry-After` header names.',
   },
   stopping: {

@@ -7,6 +7,7 @@ import {
   listChannels,
   listMembers,
 } from './queries/query-channels.ts';
+import { revoke } from './revoke.ts';
 import { terminateConnections } from './terminate-connections.ts';
 
 export type Method = 'GET' | 'POST';
@@ -26,6 +27,7 @@ export const routes: readonly (readonly [
   ['GET', '/apps/:app/channels/:channel/stats', channelStats],
   ['GET', '/apps/:app/channels/:channel/history', readHistory],
   ['POST', '/apps/:app/channels/:channel/forget_history', forgetHistory],
+  ['POST', '/apps/:app/revocations', revoke],
   ['POST', '/apps/:app/users/:user/terminate_connections', terminateConnections],
   // The Python library's path: the app is that of the key.
   ['POST', '/users/:user/terminate_connections', terminateConnections],

@@ -1,6 +1,7 @@
 import { answer } from '../../channels/answer.ts';
 import type { App } from '../../channels/app.ts';
 import { EngineFailure, logFailure } from '../../channels/engine-failure.ts';
+import { endsByRevocation } from '../../channels/grants/revoked-connections.ts';
 import type { Hub } from '../../channels/hub.ts';
 import type { ExpectedAnswer } from '../../channels/live/asked-connections.ts';
 import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
@@ -324,9 +325,13 @@ export class Clients {
   private checkGrants(connection: ClientConnection): void {
     if (!connection.isOpen) return;
     refuseWaiting(this.hub, connection);
-    if (connection.grants?.hasEnded(this.hub.clock.now()) !== true) return;
-    this.meter.count('grantsEnded', 1, 'expired');
-    endWith(connection, 'grant-expired');
+    if (endsByRevocation(this.hub, connection)) {
+      this.meter.count('grantsEnded', 1, 'revoked');
+      endWith(connection, 'grant-revoked');
+    } else if (connection.grants?.hasEnded(this.hub.clock.now()) === true) {
+      this.meter.count('grantsEnded', 1, 'expired');
+      endWith(connection, 'grant-expired');
+    }
   }
 
   private payFrames(connection: ClientConnection, seconds: number): void {

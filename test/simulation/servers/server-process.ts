@@ -215,6 +215,7 @@ export class ServerProcess implements ThreadHost {
   private initialState(apps: readonly App[], histories: Uint8Array | undefined): InitialState {
     return {
       apps: structuredClone(apps),
+      revocations: [],
       usage: [],
       histories: histories === undefined ? undefined : sharedCopyOf(histories),
     };

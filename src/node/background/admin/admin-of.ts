@@ -54,6 +54,7 @@ export function adminOf(base: BackgroundBase, uses: AdminUses, audit: Admin['aud
       live: push.live,
       timers: systemTimers,
     }),
+    revocations: tenants.revocations,
     ask: servers.ask,
     near: (appId, names) => search.find(appId, names),
     watch: (query, reader) => watching.open(query, reader),

@@ -1,3 +1,4 @@
+import type { Revocations } from '../../../channels/grants/revocations.ts';
 import type { Hub } from '../../../channels/hub.ts';
 import { WebhookEvents } from '../../../channels/lifecycle/webhook-events.ts';
 import type { Audience, Turns } from '../../../channels/ports.ts';
@@ -22,6 +23,7 @@ export interface CoreParts {
   readonly cluster: ClusterLinks | undefined;
   readonly apps: MemoryAppDirectory;
   readonly usage: Usage;
+  readonly revocations: Revocations;
   readonly relays: Relays;
   readonly audience: Audience;
   readonly turns: Turns | undefined;
@@ -109,7 +111,7 @@ export function restoreHistories(
 
 function hubOf(
   { settings, timers, log, rateLimitedLog, meter }: LoopBase,
-  { audience, turns, usage, relays, clients }: CoreParts,
+  { audience, turns, usage, revocations, relays, clients }: CoreParts,
   parts: { readonly local: Local; readonly live: LiveLoop; readonly engine: LoopEngine },
 ): Hub {
   return {
@@ -129,6 +131,13 @@ function hubOf(
     historySendBytes: settings.sendBufferBytes / 2,
     subscriptionErrors: settings.subscriptionErrors,
     authorizationTimeoutSeconds: settings.authorizationTimeoutSeconds,
+    revocations,
+    revoke: (revocation) => relays.revocations.revoke(revocation),
+    openedAtMs: (session) =>
+      // All sessions of a loop are its connections.
+      session instanceof ClientConnection
+        ? timers.now() - monotonicTimers.now() + session.openedAtMs
+        : timers.now(),
     asked: parts.live.asked,
     turns,
   };

@@ -17,6 +17,7 @@ export type ConnectionProblem =
   | 'engine-failed'
   | 'events-lost'
   | 'grant-expired'
+  | 'grant-revoked'
   | 'message-lost'
   | 'binary-frame'
   | 'too-many-frames'
@@ -128,6 +129,12 @@ export const closeCodes = {
     advice:
       'Nothing: clients reconnect at once and get a new grant. To prevent it, sign in again with a new one before.',
   },
+  'grant-revoked': {
+    code: 4200,
+    message: 'Grant revoked, please reconnect',
+    when: 'A grant or token was revoked by which the connection is in a channel or signed in.',
+    advice: 'Nothing: clients reconnect and ask your backend for a new grant, which it may refuse.',
+  },
   'events-lost': {
     code: 4200,
     message: 'Events may have been missed, please reconnect',
@@ -173,6 +180,7 @@ export type RefusalProblem = Exclude<
   | 'terminated'
   | 'not-authorised-in-time'
   | 'grant-expired'
+  | 'grant-revoked'
   | 'no-pong'
   | 'binary-frame'
   | 'too-many-frames'

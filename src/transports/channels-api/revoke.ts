@@ -1,0 +1,78 @@
+import { type FieldNames, readRevocation } from '../../channels/grants/read-revocation.ts';
+import { REVOCATIONS_MAX } from '../../channels/grants/revocations.ts';
+import type { RevokeOutcome } from '../../channels/hub.ts';
+import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
+import { parseJsonObject } from '../../runtime/json-object.ts';
+import { printable } from '../../runtime/logging/printable.ts';
+import { textOf } from './body-text.ts';
+import { type Answer, type Call, EMPTY } from './call.ts';
+import { refuseExtraneous } from './extraneous.ts';
+import { ApiRefusal, invalid } from './problems.ts';
+import { rateLimited } from './refuse-usage.ts';
+
+/** The limit of a body: enough for every one that is right. */
+const BODY_BYTES_MAX = 8192;
+
+/** Characters of an unknown field that are shown. */
+const SHOWN_MAX = 100;
+
+const names = {
+  userId: 'user_id',
+  jti: 'jti',
+  all: 'all',
+  issuedBefore: 'issued_before',
+} as const satisfies FieldNames;
+
+/** `POST /revocations`: ends grants on all servers of the store. Source: identity, §3.6. */
+export function revoke({ hub, app, parameters, body }: Call): MaybePromise<Answer> {
+  const refused = refuseExtraneous(parameters);
+  if (refused !== undefined) return refused;
+  if (app.grants === undefined) return invalid('revocations: the app takes no grants');
+  if (body.length > BODY_BYTES_MAX) {
+    return invalid(`The body may have at most ${BODY_BYTES_MAX} bytes`);
+  }
+  const text = textOf(body);
+  if (text instanceof ApiRefusal) return text;
+  const given = parseJsonObject(text);
+  if (given === undefined) return invalid('The body must be a JSON object');
+  const known: readonly string[] = Object.values(names);
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    return invalid(`${printable(unknown.slice(0, SHOWN_MAX))}: unknown field`);
+  }
+  const read = readRevocation(
+    {
+      // Libraries send null for what is absent.
+      userId: given[names.userId] ?? undefined,
+      jti: given[names.jti] ?? undefined,
+      all: given[names.all] ?? undefined,
+      issuedBefore: given[names.issuedBefore] ?? undefined,
+    },
+    names,
+    { appId: app.id, nowMs: hub.clock.now() },
+  );
+  if (!read.ok) return invalid(read.why);
+  return after(hub.revoke(read.revocation), answerTo);
+}
+
+function answerTo(outcome: RevokeOutcome): Answer {
+  switch (outcome) {
+    case 'revoked':
+      return EMPTY;
+    case 'too-many':
+      return invalid(TOO_MANY);
+    case 'too-many-at-once':
+      return rateLimited('Too many revocations wait for the store at the same time');
+    case 'not-shared':
+      return invalid(NOT_SHARED);
+    case 'away':
+      return new ApiRefusal('store-away', 'The store cannot be reached now, try again', {
+        'retry-after': '1',
+      });
+    default:
+      return outcome satisfies never;
+  }
+}
+
+const TOO_MANY = `revocations: at most ${REVOCATIONS_MAX} in 31 days; {"all":true} replaces them`;
+const NOT_SHARED = 'revocations need a store that all servers share';
