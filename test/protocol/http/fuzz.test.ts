@@ -7,6 +7,7 @@ import { RawHttp, requestBytes } from '../../../testing/clients/raw-http.ts';
 import { signedTarget } from '../../../testing/clients/sign.ts';
 import { runs, testSeed } from '../../../testing/long-run.ts';
 import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { loggedProblems } from '../../../testing/servers/logged-problems.ts';
 import { triggers } from './exchange.ts';
 
 let server: Fanfare;
@@ -272,7 +273,7 @@ describe('the server keeps running, and answers or closes, after', () => {
     await client.subscribe('after-all');
     await triggers(server, { name: 'n', channel: 'after-all', data: 'd' });
     expect(await client.receive()).toMatchObject({ event: 'n' });
-    expect(server.output.stderr).not.toMatch(/"level":"(error|warn)"/);
+    expect(loggedProblems(server)).toEqual([]);
     expect([...statusesSeen]).toEqual(
       expect.arrayContaining([
         '100',

@@ -8,6 +8,7 @@ import { signedTarget } from '../../../testing/clients/sign.ts';
 import { Inbox } from '../../../testing/inbox.ts';
 import { untrusted } from '../../../testing/servers/certificates.ts';
 import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { loggedProblems } from '../../../testing/servers/logged-problems.ts';
 import { EMPTY, seen } from './exchange.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'fanfare-tls-'));
@@ -101,6 +102,6 @@ describe('a server with a certificate', () => {
     expect(await plain.readToEnd()).not.toStartWith('HTTP');
     await using connection = await RawHttp.open(server, { tls: true });
     expect(await connection.request({ method: 'GET', target: '/' })).toMatchObject({ status: 404 });
-    expect(server.output.stderr).not.toMatch(/"level":"(error|warn)"/);
+    expect(loggedProblems(server)).toEqual([]);
   });
 });
