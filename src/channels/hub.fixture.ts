@@ -228,6 +228,14 @@ export class LateEngine implements Authority {
     throw new Error('Not needed here');
   }
 
+  membersPage(): never {
+    throw new Error('Not needed here');
+  }
+
+  member(): never {
+    throw new Error('Not needed here');
+  }
+
   counts(): never {
     throw new Error('Not needed here');
   }

@@ -62,6 +62,20 @@ export interface Member {
   readonly userInfo: string | undefined;
 }
 
+/** Asks for a page of the members of a presence channel. */
+export interface MembersQuery {
+  /** `next` of the page before it; `undefined` for the first one. */
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+/** Members of a presence channel in the order of joining. Who stays in the channel is on exactly one page. */
+export interface MembersPage {
+  readonly members: readonly Member[];
+  /** Where the next page starts, up to 16 digits; `undefined` on the last page. */
+  readonly next: string | undefined;
+}
+
 /** The number of subscribers of a channel. */
 export interface ChannelCounts {
   readonly subscriptions: number;
@@ -182,6 +196,8 @@ export interface Authority {
   terminate(app: App, userId: string): MaybePromise<void>;
   /** In the order of joining. */
   members(app: App, channel: ChannelName): MaybePromise<readonly Member[]>;
+  membersPage(app: App, channel: ChannelName, query: MembersQuery): MaybePromise<MembersPage>;
+  member(app: App, channel: ChannelName, userId: string): MaybePromise<Member | undefined>;
   counts(app: App, channel: ChannelName): MaybePromise<ChannelCounts>;
   cached(app: App, channel: ChannelName): MaybePromise<CachedEvent | undefined>;
   /** Returns a page of the history of a channel that keeps one. */

@@ -7,10 +7,15 @@ import type {
   ChannelQuery,
   ChannelWalk,
   Member,
+  MembersPage,
+  MembersQuery,
 } from '../channels/ports.ts';
+import { membersPage } from './members-page.ts';
 import { type Loop, Shares } from './shares.ts';
 
 interface Presence {
+  /** The serial number of the member since it joined. */
+  readonly number: number;
   readonly member: Member;
   /** 1 for each loop that has connections of this user. */
   readonly loops: Shares;
@@ -29,6 +34,7 @@ interface Occupancy {
 /** The limit of channels examined for one page, so that no page blocks the loop. */
 const EXAMINED_MAX = 5_000;
 
+const NO_USERS: ReadonlyMap<string, Presence> = new Map();
 const NO_COUNTS: ChannelCounts = { subscriptions: 0, users: 0 };
 
 /** The result of leaving a channel that nobody holds. */
@@ -102,6 +108,7 @@ export interface Statement {
 export class Holders {
   private readonly apps = new Map<string, Map<ChannelText, Occupancy>>();
   private numbered = 0;
+  private numberedMembers = 0;
 
   /** A loop has one more subscription; of `member` if it is a presence channel. */
   join(
@@ -132,7 +139,8 @@ export class Holders {
       occupancy.users ??= new Map();
       let presence = occupancy.users.get(member.userId);
       if (presence === undefined) {
-        presence = { member, loops: new Shares() };
+        this.numberedMembers++;
+        presence = { number: this.numberedMembers, member, loops: new Shares() };
         occupancy.users.set(member.userId, presence);
       }
       presence.loops.state(loop, 1);
@@ -182,6 +190,14 @@ export class Holders {
   members(app: App, channel: ChannelText): readonly Member[] {
     const users = this.occupancy(app, channel)?.users;
     return users === undefined ? [] : Array.from(users.values(), ({ member }) => member);
+  }
+
+  membersPage(app: App, channel: ChannelText, query: MembersQuery): MembersPage {
+    const users = this.occupancy(app, channel)?.users ?? NO_USERS;
+    return membersPage(
+      users.values().map(({ number, member }) => [number, member] as const),
+      query,
+    );
   }
 
   member(app: App, channel: ChannelText, userId: string): Member | undefined {

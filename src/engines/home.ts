@@ -17,6 +17,8 @@ import type {
   Entry,
   Exit,
   Member,
+  MembersPage,
+  MembersQuery,
   Publication,
 } from '../channels/ports.ts';
 import { type NotifyWatchers, WatchlistEvents } from '../channels/users/watchlist-events.ts';
@@ -215,6 +217,14 @@ export class Home {
 
   members(app: App, channel: ChannelName): readonly Member[] {
     return this.holders.members(app, channel.text);
+  }
+
+  membersPage(app: App, channel: ChannelName, query: MembersQuery): MembersPage {
+    return this.holders.membersPage(app, channel.text, query);
+  }
+
+  member(app: App, channel: ChannelName, userId: string): Member | undefined {
+    return this.holders.member(app, channel.text, userId);
   }
 
   counts(app: App, channel: ChannelName): ChannelCounts {

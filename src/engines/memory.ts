@@ -14,6 +14,8 @@ import type {
   Entry,
   Exit,
   Member,
+  MembersPage,
+  MembersQuery,
   Publication,
 } from '../channels/ports.ts';
 import type { Clock, Timers } from '../runtime/ports.ts';
@@ -100,6 +102,14 @@ export class MemoryEngine implements Authority {
 
   members(app: App, channel: ChannelName): readonly Member[] {
     return this.home.members(app, channel);
+  }
+
+  membersPage(app: App, channel: ChannelName, query: MembersQuery): MembersPage {
+    return this.home.membersPage(app, channel, query);
+  }
+
+  member(app: App, channel: ChannelName, userId: string): Member | undefined {
+    return this.home.member(app, channel, userId);
   }
 
   counts(app: App, channel: ChannelName): ChannelCounts {

@@ -3,7 +3,7 @@ import type { App } from '../../src/channels/app.ts';
 import { topicOf } from '../../src/channels/event.ts';
 import type { FakeClock } from '../../src/channels/hub.fixture.ts';
 import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
-import type { ChannelWalk, Entered } from '../../src/channels/ports.ts';
+import type { ChannelWalk, Entered, Member, MembersPage } from '../../src/channels/ports.ts';
 import { parseSocketId } from '../../src/channels/socket-id.ts';
 import type { LoopStage } from './loop-stage.ts';
 import { appWith, channel } from './values.ts';
@@ -36,10 +36,11 @@ const app: App = {
 };
 const other = appWith({}, 'other');
 const limited = appWith({ memberChangesPerSecond: 2 }, 'limited');
+const many = appWith({}, 'many');
 const twoEach = appWith({ connectionsPerUser: 2 }, 'two-each');
 
 /** The apps that the loops of a contract must know. */
-const CONTRACT_APPS = [app, other, limited, twoEach];
+const CONTRACT_APPS = [app, other, limited, many, twoEach];
 
 /** Channels with different homes, however many loops there are. */
 const ROOMS = Array.from({ length: 12 }, (_, n) => `presence-room-${n}`);
@@ -169,6 +170,62 @@ export function authorityContract(
       await at(1).leave(app, room, 'ann');
       await at(0).join(app, room, 'ann', '{"n":2}');
       expect(await members()).toEqual([{ userId: 'ann', userInfo: '{"n":2}' }]);
+    });
+
+    it('gives pages of members in which each who stays is once, while others come and go', async () => {
+      const cluster = await stage();
+      const { at } = cluster;
+      for (const room of ROOMS.slice(0, 4)) {
+        const stayers = Array.from({ length: 9 }, (_, n) => `stays-${n}`);
+        for (const [n, user] of stayers.entries()) {
+          await at(n % 3).join(many, room, user, `{"n":${n}}`);
+          await at((n + 1) % 3).join(many, room, `goes-${n}`);
+        }
+        const { authority } = at(1);
+        expect(await authority.member(many, channel(room), 'stays-1')).toEqual({
+          userId: 'stays-1',
+          userInfo: '{"n":1}',
+        });
+        expect(await authority.member(many, channel(room), 'nobody')).toBeUndefined();
+        const seen: Member[] = [];
+        let after: string | undefined;
+        for (let n = 0; n === 0 || after !== undefined; n++) {
+          const page: MembersPage = await at(n % 3).authority.membersPage(many, channel(room), {
+            after,
+            limit: 4,
+          });
+          expect(page.members.length).toBeLessThanOrEqual(4);
+          seen.push(...page.members);
+          after = page.next;
+          // One who was on a page goes, one who was on none goes, and somebody comes.
+          for (const user of [`goes-${n}`, `goes-${8 - n}`]) {
+            if (n < 4) await at((Number(user.at(-1)) + 1) % 3).leave(many, room, user);
+          }
+          if (n < 4) await at(n % 3).join(many, room, `comes-${n}`);
+          // Another connection of one who is there changes nothing.
+          await at((n + 2) % 3).join(many, room, 'stays-0', '{"n":"another"}');
+        }
+        expect(seen.filter(({ userId }) => userId.startsWith('stays'))).toEqual(
+          stayers.map((userId, n) => ({ userId, userInfo: `{"n":${n}}` })),
+        );
+        expect(new Set(seen.map(({ userId }) => userId)).size).toBe(seen.length);
+        const all = await authority.members(many, channel(room));
+        const query = { after: undefined, limit: all.length };
+        expect(await authority.membersPage(many, channel(room), query)).toEqual({
+          members: all,
+          next: undefined,
+        });
+        const beyond = { after: '9007199254740991', limit: 4 };
+        expect(await authority.membersPage(many, channel(room), beyond)).toEqual({
+          members: [],
+          next: undefined,
+        });
+      }
+      const none = { after: undefined, limit: 1 };
+      expect(await at(0).authority.membersPage(many, channel('presence-none'), none)).toEqual({
+        members: [],
+        next: undefined,
+      });
     });
 
     it('refuses a user beyond the limit without a trace, but not one who is in already', async () => {

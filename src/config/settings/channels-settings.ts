@@ -82,7 +82,7 @@ const limits = z.strictObject({
   ),
   queriesPerSecond: limit(
     10_000,
-    'GET requests and calls of `terminate_connections` per second. An answer counts one more per 10 KiB, a listing per 10 channels that it lists and per 50 that it looks through, a history per 10 events. More are refused with 429',
+    'GET requests and calls of `terminate_connections` per second. An answer counts one more per 10 KiB, a listing per 10 channels that it lists and per 50 that it looks through, a history per 10 events, a page of users per 100. More are refused with 429',
   ),
   historyBytes: wholeNumber(
     { min: 0, max: Number.MAX_SAFE_INTEGER },

@@ -15,6 +15,8 @@ import type {
   Entry,
   Exit,
   Member,
+  MembersPage,
+  MembersQuery,
   Publication,
 } from '../../channels/ports.ts';
 import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.ts';
@@ -220,6 +222,14 @@ export class RedisEngine implements Authority {
 
   members(app: App, channel: ChannelName): Promise<readonly Member[]> {
     return this.queries.members(app, channel);
+  }
+
+  membersPage(app: App, channel: ChannelName, query: MembersQuery): Promise<MembersPage> {
+    return this.queries.membersPage(app, channel, query);
+  }
+
+  member(app: App, channel: ChannelName, userId: string): Promise<Member | undefined> {
+    return this.queries.member(app, channel, userId);
   }
 
   counts(app: App, channel: ChannelName): Promise<ChannelCounts> {

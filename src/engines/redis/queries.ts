@@ -11,7 +11,10 @@ import type {
   ChannelQuery,
   ChannelWalk,
   Member,
+  MembersPage,
+  MembersQuery,
 } from '../../channels/ports.ts';
+import { membersPage } from '../members-page.ts';
 import { PARTITIONS, partitionOf } from '../partition.ts';
 import { pageToRead, readHistoryPage } from './history/page.ts';
 import { rulesText } from './history/rules.ts';
@@ -19,9 +22,9 @@ import type { Reply } from './link/reply.ts';
 import type { RedisScript } from './link/script.ts';
 import type { Partition } from './partition.ts';
 import { READ_HISTORY } from './scripts/histories.ts';
-import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE } from './scripts/queries.ts';
+import { CACHED, CHANNEL_COUNT, COUNTS, MEMBER, MEMBERS, PAGE } from './scripts/queries.ts';
 import { readCached } from './topics/channel.ts';
-import { readRoster } from './topics/stream-message.ts';
+import { readMembers, readRoster, userIdText } from './topics/stream-message.ts';
 import { RedisWalk } from './walk.ts';
 
 /**
@@ -39,6 +42,18 @@ export class Queries {
   async members(app: App, channel: ChannelName): Promise<readonly Member[]> {
     const [roster] = await this.ask(app, channel, MEMBERS);
     return [...readRoster(roster).values()];
+  }
+
+  async membersPage(app: App, channel: ChannelName, page: MembersQuery): Promise<MembersPage> {
+    const [roster] = await this.ask(app, channel, MEMBERS);
+    return membersPage(readMembers(roster), page);
+  }
+
+  async member(app: App, channel: ChannelName, userId: string): Promise<Member | undefined> {
+    const id = userIdText(userId);
+    const [found] = await this.ask(app, channel, MEMBER, [id]);
+    const [member] = readMembers(found === '' ? [] : [id, found ?? null]);
+    return member?.[1];
   }
 
   async counts(app: App, channel: ChannelName): Promise<ChannelCounts> {
@@ -84,8 +99,14 @@ export class Queries {
     });
   }
 
-  private ask(app: App, channel: ChannelName, script: RedisScript): Promise<readonly Reply[]> {
-    return query(partitionIn(this.partitions, app, channel.text), script, [topicOf(app, channel)]);
+  private ask(
+    app: App,
+    channel: ChannelName,
+    script: RedisScript,
+    more: readonly string[] = [],
+  ): Promise<readonly Reply[]> {
+    const args = [topicOf(app, channel), ...more];
+    return query(partitionIn(this.partitions, app, channel.text), script, args);
   }
 }
 

@@ -17,6 +17,8 @@ import type {
   Entry,
   Exit,
   Member,
+  MembersPage,
+  MembersQuery,
   Publication,
 } from '../../channels/ports.ts';
 import { watchChannel } from '../../channels/users/watchlist-events.ts';
@@ -268,6 +270,18 @@ export class ThreadsEngine implements Authority {
     const home = this.homeOf(app, channel.text);
     if (home === this.loop) return this.home.members(app, channel);
     return this.ask(home, ['members', app.id, channel.text], same);
+  }
+
+  membersPage(app: App, channel: ChannelName, query: MembersQuery): MaybePromise<MembersPage> {
+    const home = this.homeOf(app, channel.text);
+    if (home === this.loop) return this.home.membersPage(app, channel, query);
+    return this.ask(home, ['members-page', app.id, channel.text, query], same);
+  }
+
+  member(app: App, channel: ChannelName, userId: string): MaybePromise<Member | undefined> {
+    const home = this.homeOf(app, channel.text);
+    if (home === this.loop) return this.home.member(app, channel, userId);
+    return this.ask(home, ['member', app.id, channel.text, userId], same);
   }
 
   counts(app: App, channel: ChannelName): MaybePromise<ChannelCounts> {

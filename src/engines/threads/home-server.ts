@@ -111,6 +111,12 @@ export class TopicHomeServer {
         return answers.took();
       case 'members':
         return answers.answer<'members'>(home.members(app, channelOf(question[2])));
+      case 'members-page': {
+        const page = home.membersPage(app, channelOf(question[2]), question[3]);
+        return answers.answer<'members-page'>(page);
+      }
+      case 'member':
+        return answers.answer<'member'>(home.member(app, channelOf(question[2]), question[3]));
       case 'counts':
         return answers.answer<'counts'>(home.counts(app, channelOf(question[2])));
       case 'cached':

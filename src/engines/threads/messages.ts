@@ -10,6 +10,8 @@ import type {
   ChannelPage,
   Entered,
   Member,
+  MembersPage,
+  MembersQuery,
 } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 
@@ -57,6 +59,8 @@ interface HomeQuestions {
   watch: { asks: [userIds: readonly string[]]; answer: readonly string[] };
   unwatch: { asks: [userIds: readonly string[]]; answer: undefined };
   members: { asks: [channel: ChannelText]; answer: readonly Member[] };
+  'members-page': { asks: [channel: ChannelText, query: MembersQuery]; answer: MembersPage };
+  member: { asks: [channel: ChannelText, userId: string]; answer: Member | undefined };
   counts: { asks: [channel: ChannelText]; answer: ChannelCounts };
   cached: { asks: [channel: ChannelText]; answer: CachedEvent | undefined };
   history: { asks: [channel: ChannelText, query: HistoryQuery]; answer: HistoryPage };

@@ -1,12 +1,8 @@
 import type { ChannelsEndpoint } from './call.ts';
 import { triggerBatch, triggerEvent, triggerRawEvent } from './events/trigger.ts';
 import { forgetHistory, readHistory } from './queries/history.ts';
-import {
-  channelStats,
-  describeChannel,
-  listChannels,
-  listMembers,
-} from './queries/query-channels.ts';
+import { channelStats, describeChannel, listChannels } from './queries/query-channels.ts';
+import { describeMember, listMembers } from './queries/query-members.ts';
 import { revoke } from './revoke.ts';
 import { terminateConnections } from './terminate-connections.ts';
 
@@ -23,6 +19,7 @@ export const routes: readonly (readonly [
   ['GET', '/apps/:app/channels', listChannels],
   ['GET', '/apps/:app/channels/:channel', describeChannel],
   ['GET', '/apps/:app/channels/:channel/users', listMembers],
+  ['GET', '/apps/:app/channels/:channel/users/:user', describeMember],
   ['POST', '/apps/:app/channels/:channel/events', triggerRawEvent],
   ['GET', '/apps/:app/channels/:channel/stats', channelStats],
   ['GET', '/apps/:app/channels/:channel/history', readHistory],

@@ -154,6 +154,9 @@ describe.each(scripts)('when calls of %s fail, all is right in the end', (_, scr
     expect(await again(() => engine().members(app, channel(ROOM)))).toMatchObject([
       { userId: '1' },
     ]);
+    expect(await again(() => engine().member(app, channel(ROOM), '1'))).toMatchObject({
+      userId: '1',
+    });
     expect(await again(() => engine().counts(app, channel('news')))).toEqual({
       subscriptions: 1,
       users: 0,

@@ -258,12 +258,80 @@ describe('GET /channels/NAME/users', () => {
     );
   });
 
+  it('shows pages of 1 to 1,000 users, with their infos if asked, in the order of joining', async () => {
+    const channel = 'presence-pages';
+    await using _one = await member(server, channel, 'b', '{ "n": 1 }');
+    await using _two = await member(server, channel, 'a"é');
+    await using _three = await member(server, channel, 'c', '{}');
+    const page = async (query: Record<string, string>) => {
+      const { status, text } = await gets(server, `/channels/${channel}/users`, query);
+      expect(status).toBe(200);
+      return text;
+    };
+    const first = await page({ limit: '2', info: 'user_info' });
+    const { next } = JSON.parse(first);
+    expect(first).toBe(
+      `{"users":[{"id":"b","user_info":{ "n": 1 }},{"id":"a\\"é","user_info":null}],"next":"${next}"}`,
+    );
+    expect(await page({ limit: '2', after: next })).toBe('{"users":[{"id":"c"}]}');
+    expect(await page({ after: next, info: 'user_info' })).toBe(
+      '{"users":[{"id":"c","user_info":{}}]}',
+    );
+    expect(await page({ limit: '1000' })).toBe('{"users":[{"id":"b"},{"id":"a\\"é"},{"id":"c"}]}');
+    expect(await page({ info: 'user_info' })).toContain('{"id":"c","user_info":{}}');
+  });
+
+  it.each([
+    ['0', 'limit: must be a whole number of 1 to 1000'],
+    ['1001', 'limit: must be a whole number of 1 to 1000'],
+    ['-1', 'limit: must be a whole number of 1 to 1000'],
+    ['', 'limit: must be a whole number of 1 to 1000'],
+    ['1.5', 'limit: must be a whole number of 1 to 1000'],
+  ])('refuses %j as the number of users of a page', async (limit, why) => {
+    expect(await gets(server, '/channels/presence-a/users', { limit })).toEqual(refused(400, why));
+  });
+
+  it.each(['', 'x', '-1', '12345678901234567', '1e3'])(
+    'refuses %j as the place where a page begins',
+    async (after) => {
+      expect(await gets(server, '/channels/presence-a/users', { after })).toEqual(
+        refused(400, 'after: must be the next of an earlier answer'),
+      );
+    },
+  );
+
   it('accepts the MD5 of an empty body, which Python sends with every request', async () => {
     expect(
       await gets(server, '/channels/presence-nobody/users', {
         body_md5: 'd41d8cd98f00b204e9800998ecf8427e',
       }),
     ).toEqual(json('{"users":[]}'));
+  });
+});
+
+describe('GET /channels/NAME/users/USER', () => {
+  it('says whether a user is in a presence channel, with its info', async () => {
+    const channel = 'presence-one';
+    await using _one = await member(server, channel, 'ann/é', '{ "name": "Ann" }');
+    await using _two = await member(server, channel, 'bob');
+    const user = async (id: string) =>
+      await gets(server, `/channels/${channel}/users/${encodeURIComponent(id)}`);
+    expect(await user('ann/é')).toEqual(
+      json('{"id":"ann/é","present":true,"user_info":{ "name": "Ann" }}'),
+    );
+    expect(await user('bob')).toEqual(json('{"id":"bob","present":true,"user_info":null}'));
+    expect(await user('eve"')).toEqual(json('{"id":"eve\\"","present":false}'));
+  });
+
+  it('refuses parameters, other channels and other methods', async () => {
+    expect(await gets(server, '/channels/presence-a/users/ann', { info: 'user_info' })).toEqual(
+      refused(400, 'The following query string parameters are extraneous: info'),
+    );
+    expect(await gets(server, '/channels/private-a/users/ann')).toEqual(
+      refused(400, expect.stringContaining('private-a is not a presence channel')),
+    );
+    const post = await api(server, 'POST', `/apps/${APP.id}/channels/presence-a/users/ann`);
+    expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 });
 

@@ -84,9 +84,16 @@ export async function subscriber(
 }
 
 /** A client that is in a presence channel as this user. The other members get an event. */
-export async function member(at: AppLocation, channel: string, userId: string): Promise<AppClient> {
+export async function member(
+  at: AppLocation,
+  channel: string,
+  userId: string,
+  userInfo?: string,
+): Promise<AppClient> {
   const app = appAt(at);
   const client = await app.connect();
-  await client.subscribe(channel, app.auth(client, channel, JSON.stringify({ user_id: userId })));
+  const info = userInfo === undefined ? '' : `,"user_info":${userInfo}`;
+  const data = `{"user_id":${JSON.stringify(userId)}${info}}`;
+  await client.subscribe(channel, app.auth(client, channel, data));
   return client;
 }

@@ -4,7 +4,17 @@ import { EVENTS, PUBLISH } from './events.ts';
 import { FORGET_APP } from './forget-app.ts';
 import { FORGET_HISTORY, READ_HISTORY, RULES } from './histories.ts';
 import { MOVED } from './moved.ts';
-import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, NUMBERS, PAGE, ROSTER, USERS } from './queries.ts';
+import {
+  CACHED,
+  CHANNEL_COUNT,
+  COUNTS,
+  MEMBER,
+  MEMBERS,
+  NUMBERS,
+  PAGE,
+  ROSTER,
+  USERS,
+} from './queries.ts';
 import { ACTIVITY, HOLD, SERVERS, USE } from './quotas.ts';
 import { RECENT_OF_ALL, RECENT_OF_APPS } from './recent-events.ts';
 import { DEPARTED, ENTER, REPORTED, SIGN, STATE, STATE_AGAIN, TERMINATE } from './statements.ts';
@@ -28,6 +38,7 @@ export const ALL_SCRIPTS: readonly RedisScript[] = [
   RECENT_OF_APPS,
   RECENT_OF_ALL,
   ROSTER,
+  MEMBER,
   MEMBERS,
   NUMBERS,
   COUNTS,

@@ -34,6 +34,11 @@ return answer
 /** Returns the members of a channel. Arguments: node, epoch, topic. */
 export const MEMBERS = script(`${COMPLETE}return {'ok', call('HGETALL', P .. 'I:' .. ARGV[3])}`);
 
+/** Returns a member of a channel, or nothing. Arguments: node, epoch, topic, user. */
+export const MEMBER = script(
+  `${COMPLETE}return {'ok', call('HGET', P .. 'I:' .. ARGV[3], ARGV[4]) or ''}`,
+);
+
 /** Returns the subscriptions and the users of a channel. Arguments: node, epoch, topic. */
 export const COUNTS = script(
   `${COMPLETE}return {'ok', call('HGET', P .. 'T:' .. ARGV[3], '#') or '0', call('HLEN', P .. 'I:' .. ARGV[3])}`,

@@ -4,6 +4,7 @@ import { readAsk } from '../../../channels/live/read-ask.ts';
 import type { Member, Publication } from '../../../channels/ports.ts';
 import type { SocketId } from '../../../channels/socket-id.ts';
 import { Unreadable } from '../../../runtime/unreadable.ts';
+import type { NumberedMember } from '../../members-page.ts';
 import { type Reply, textsOf } from '../link/reply.ts';
 
 /** A message of the authority about a channel. */
@@ -124,20 +125,24 @@ function fromBase64(text: string): string {
   return Buffer.from(text, 'base64url').toString();
 }
 
+/** Decodes members as `readMembers` does. */
+export function readRoster(reply: Reply | undefined): Map<string, Member> {
+  return new Map(readMembers(reply).map(([, member]) => [member.userId, member]));
+}
+
 /**
  * Decodes members from the reply to `HGETALL`: by user id, the number, a line feed and the info. Returns them in the
  * order of joining.
  */
-export function readRoster(reply: Reply | undefined): Map<string, Member> {
+export function readMembers(reply: Reply | undefined): readonly NumberedMember[] {
   const rows = textsOf(reply);
-  const members: (readonly [number, Member])[] = [];
+  const members: NumberedMember[] = [];
   for (let n = 0; n + 1 < rows.length; n += 2) {
     const value = rows[n + 1] ?? '';
     const at = value.indexOf('\n');
     members.push([Number(value.slice(0, at)), memberOf(rows[n] ?? '', value.slice(at + 1))]);
   }
-  members.sort(([one], [other]) => one - other);
-  return new Map(members.map(([, member]) => [member.userId, member]));
+  return members.sort(([one], [other]) => one - other);
 }
 
 /** Encodes a user id without line feeds. */

@@ -7,7 +7,6 @@ import { ask } from '../../../channels/engine-failure.ts';
 import { after, type MaybePromise } from '../../../channels/maybe-promise.ts';
 import type { CachedEvent, ChannelCounts } from '../../../channels/ports.ts';
 import type { Answer, Call } from '../call.ts';
-import { refuseExtraneous } from '../extraneous.ts';
 import { ApiRefusal, invalid } from '../problems.ts';
 import { valuesOf } from '../query.ts';
 import {
@@ -63,23 +62,6 @@ export function describeChannel({ hub, app, parameters, channelText }: Call): Ma
         }),
       }),
     ),
-  );
-}
-
-/** `GET /channels/NAME/users`: lists the users in a presence channel. */
-export function listMembers({ hub, app, parameters, channelText }: Call): MaybePromise<Answer> {
-  const channel = readChannel(channelText);
-  if (channel instanceof ApiRefusal) return channel;
-  const refused = refuseExtraneous(parameters);
-  if (refused !== undefined) return refused;
-  if (channel.kind !== 'presence') {
-    return invalid(`${channel.text} is not a presence channel: only these have users`);
-  }
-  return after(
-    ask('members', () => hub.authority.members(app, channel)),
-    (members) => ({
-      json: JSON.stringify({ users: members.map(({ userId }) => ({ id: userId })) }),
-    }),
   );
 }
 
