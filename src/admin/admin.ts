@@ -1,6 +1,7 @@
 import type { AskByName } from '../asking/asker.ts';
 import type { LogFilter } from '../asking/facts/log.ts';
 import type { ServerFacts } from '../asking/facts/servers.ts';
+import type { Revocation } from '../channels/grants/revocations.ts';
 import type { DayUsage } from '../channels/usage/usage.ts';
 import type { Caller } from '../runtime/caller.ts';
 import type { AuditStore } from '../stores/admin/audit-store.ts';
@@ -34,7 +35,10 @@ export interface Admin {
   readonly apps: AppAdmin;
   readonly instances: InstanceAdmin;
   /** What is revoked of the grants of apps. */
-  readonly revocations: Pick<LiveRevocations, 'known'>;
+  readonly revocations: Pick<LiveRevocations, 'known' | 'page'> & {
+    /** Settles when all loops of this server know it. Throws what the store throws. */
+    revoke(revocation: Revocation): Promise<'revoked' | 'too-many' | 'not-shared'>;
+  };
   readonly devices: DeviceAdmin;
   readonly publishes: PublishAdmin;
   readonly composing: Composing;

@@ -6,6 +6,7 @@ import { authOperations } from './channels/auth-operations.ts';
 import { historyOperations } from './channels/history-operations.ts';
 import { inspectOperations } from './channels/inspect-operations.ts';
 import { problemOperations } from './channels/problem-operations.ts';
+import { revocationOperations } from './channels/revocation-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
 import { streamOperations } from './channels/stream-operations.ts';
 import { keyOperations } from './keys/key-operations.ts';
@@ -35,6 +36,7 @@ export const operations: readonly Operation[] = [
   ...sendOperations,
   ...streamOperations,
   ...authOperations,
+  ...revocationOperations,
   ...inspectOperations,
   ...historyOperations,
   ...problemOperations,

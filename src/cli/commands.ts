@@ -3,6 +3,7 @@ import { adminPassword } from './admin/admin-password.ts';
 import { backup } from './backup.ts';
 import { HISTORY_OPTIONS, history } from './channels/history.ts';
 import { LOG_OPTIONS, showLog } from './channels/log.ts';
+import { REVOKE_OPTIONS, revoke } from './channels/revoke.ts';
 import { SERVER_OPTIONS } from './channels/running-server.ts';
 import { SEND_OPTIONS, send } from './channels/send.ts';
 import { PUSH_TAIL_OPTIONS, pushTail, TAIL_OPTIONS, tail } from './channels/tail.ts';
@@ -143,6 +144,14 @@ export const commands: readonly Command[] = [
     example: `fanfare send 123456789 orders created '{"id":17}'`,
     options: SEND_OPTIONS,
     run: send,
+  },
+  {
+    name: 'revoke',
+    operands: 'APP',
+    help: 'Revoke grants of an app on all servers, through a running one: of a user, one token, or all.',
+    example: 'fanfare revoke 123456789 --user ann',
+    options: REVOKE_OPTIONS,
+    run: revoke,
   },
   {
     name: 'history',

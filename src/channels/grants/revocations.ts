@@ -29,6 +29,9 @@ export interface GrantOrigin {
 /** The limit of revocations of one app, without that of all grants. */
 export const REVOCATIONS_MAX = 10_000;
 
+/** Why an app cannot revoke more, for its backend. */
+export const TOO_MANY = `revocations: at most ${REVOCATIONS_MAX} in ${TOKEN_DAYS_MAX} days; {"all":true} replaces them`;
+
 /**
  * How long a revocation is kept: no token outlives it, whatever the clocks of its issuer and of this server say within the
  * leeway.

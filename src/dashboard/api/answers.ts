@@ -140,6 +140,18 @@ export interface Operations {
     readonly body: Authorisation;
     readonly answer: CheckedAuthorisation;
   };
+  'POST /apps/{id}/revocations': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: RevocationRequest;
+    readonly answer: Revocation;
+  };
+  'GET /apps/{id}/revocations': {
+    readonly path: { readonly id: string };
+    readonly query: { readonly limit?: string | undefined; readonly after?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly revocations: readonly Revocation[]; readonly next: string | null };
+  };
   'GET /apps/{id}/channels/{name}': {
     readonly path: { readonly id: string; readonly name: string };
     readonly query: Record<never, string>;
@@ -1134,6 +1146,21 @@ export type RegisteredDevice = {
   readonly pushService: string | null;
   readonly interests: readonly string[];
   readonly moreInterests: boolean;
+};
+
+export type Revocation = {
+  readonly userId: string | null;
+  readonly jti: string | null;
+  readonly all: boolean;
+  readonly issuedBefore: number | null;
+  readonly revokedAtMs: number;
+};
+
+export type RevocationRequest = {
+  readonly userId?: string | undefined;
+  readonly jti?: string | undefined;
+  readonly all?: true | undefined;
+  readonly issuedBefore?: number | undefined;
 };
 
 export type Role = "viewer" | "support" | "operator" | "admin";

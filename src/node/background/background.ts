@@ -42,7 +42,7 @@ import { openPush } from './push/push.ts';
 import { PushRules } from './push/rules.ts';
 import { openStore } from './store/open-store.ts';
 import { refusedChanges } from './store/refused-changes.ts';
-import { allLoopsServeApps, openTenants } from './tenants.ts';
+import { allLoopsServeApps, openTenants, revokeOnAllLoops } from './tenants.ts';
 import { TlsRenewal } from './tls-renewal.ts';
 import { openUsage } from './usage/open-usage.ts';
 import { openWatching } from './watching.ts';
@@ -347,12 +347,9 @@ export class Background {
 
   /** Revokes grants for a backend. Settles when all loops of this server know it. Never rejects. */
   private async revoke(revocation: Revocation): Promise<StoredOutcome> {
-    const { tenants, realtime, log } = this.parts;
+    const { tenants, log } = this.parts;
     try {
-      const outcome = await tenants.revocations.revoke(revocation);
-      // A loop gets messages in their order, so with a single one its answer comes after the revocation.
-      if (outcome === 'revoked' && realtime.count > 1) await realtime.askAll('ping', {});
-      return outcome;
+      return await revokeOnAllLoops(this.parts, tenants, revocation);
     } catch (error) {
       const why = messageOf(error);
       log.warn('A revocation was answered with 503', { app: revocation.appId, why });

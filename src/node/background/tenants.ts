@@ -1,3 +1,4 @@
+import type { Revocation } from '../../channels/grants/revocations.ts';
 import { hasOwnStore } from '../../config/settings/own-store.ts';
 import { messageOf } from '../../runtime/error-code.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -92,6 +93,18 @@ export async function openTenants(base: BackgroundBase): Promise<Tenants> {
 
 function notShared(ids: readonly string[]): string {
   return `store.url: the store holds ${ids.join(', ')}, which other servers do not see; move them to the configuration and delete them here, or set store.url to postgres://…`;
+}
+
+/** Revokes grants. Settles when all realtime loops know it. Throws what the store throws, or that a loop does not answer. */
+export async function revokeOnAllLoops(
+  { realtime }: Pick<BackgroundBase, 'realtime'>,
+  { revocations }: Pick<Tenants, 'revocations'>,
+  revocation: Revocation,
+): Promise<'revoked' | 'too-many'> {
+  const outcome = await revocations.revoke(revocation);
+  // Messages to a loop arrive in order, so a loop that answers knows the revocation.
+  if (outcome === 'revoked') await realtime.askAll('ping', {});
+  return outcome;
 }
 
 /** Settles when all realtime loops serve the apps of the last change. A busy loop does so later: that is logged. */

@@ -1,5 +1,5 @@
 import { type FieldNames, readRevocation } from '../../channels/grants/read-revocation.ts';
-import { REVOCATIONS_MAX } from '../../channels/grants/revocations.ts';
+import { TOO_MANY } from '../../channels/grants/revocations.ts';
 import type { RevokeOutcome } from '../../channels/hub.ts';
 import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
 import { parseJsonObject } from '../../runtime/json-object.ts';
@@ -74,5 +74,4 @@ function answerTo(outcome: RevokeOutcome): Answer {
   }
 }
 
-const TOO_MANY = `revocations: at most ${REVOCATIONS_MAX} in 31 days; {"all":true} replaces them`;
 const NOT_SHARED = 'revocations need a store that all servers share';

@@ -6,6 +6,7 @@ import { count, counted } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { AwayServers, namesOf } from '../../parts/servers.tsx';
+import { useOutcome } from '../../parts/use-outcome.ts';
 import { address, inApp, inInstance, pathTo, setQuery } from '../../routing/router.ts';
 import { knownApps } from '../../shell/apps.ts';
 import { instances } from '../../shell/instances.ts';
@@ -13,6 +14,7 @@ import { type Named, nameOf } from '../../shell/tenants.ts';
 import { ConnectionTable } from '../connections/connection-table.tsx';
 import { DeviceTable } from '../devices/device-table.tsx';
 import { LastPublishes } from '../devices/outcomes.tsx';
+import { RevokeButton } from './revoke-button.tsx';
 
 const POLL_MS = 5000;
 
@@ -25,13 +27,21 @@ export default function UserPage({ user }: { readonly user: string }) {
     { path: { user }, query: { app, channel: app === '' ? '' : channel, instance } },
     { everyMs: POLL_MS, skip: !isAsked },
   );
+  const { failed: wrong, attempt } = useOutcome();
   return (
     <div class="page">
       <PageHead
         title={`User ${user}`}
         failed={failed}
         says={isAsked ? value && sentence(value) : 'Choose an app, a push instance, or both.'}
-        actions={isAsked && <Button onClick={reload}>Refresh</Button>}
+        actions={
+          isAsked && (
+            <>
+              <Button onClick={reload}>Refresh</Button>
+              <RevokeButton app={app} user={user} attempt={attempt} />
+            </>
+          )
+        }
       />
       <div class="toolbar">
         <Choice
@@ -51,6 +61,7 @@ export default function UserPage({ user }: { readonly user: string }) {
         />
       </div>
       <FailureNotice failed={failed} retry={reload} />
+      <FailureNotice failed={wrong} />
       {value?.app != null && <InApp user={user} value={value.app} />}
       {value?.push != null && <InInstance user={user} value={value.push} />}
     </div>

@@ -18,7 +18,7 @@ import { Composer } from '../composing/composer.ts';
 import { occupiedChannels } from '../occupied-channels.ts';
 import type { MonitoringPart } from '../open-monitoring.ts';
 import type { PushPart } from '../push/push.ts';
-import { allLoopsServeApps, type Tenants } from '../tenants.ts';
+import { allLoopsServeApps, revokeOnAllLoops, type Tenants } from '../tenants.ts';
 import type { UsagePart } from '../usage/open-usage.ts';
 import type { Watching } from '../watching.ts';
 
@@ -54,7 +54,12 @@ export function adminOf(base: BackgroundBase, uses: AdminUses, audit: Admin['aud
       live: push.live,
       timers: systemTimers,
     }),
-    revocations: tenants.revocations,
+    revocations: {
+      known: tenants.revocations.known,
+      page: (appId, page) => tenants.revocations.page(appId, page),
+      revoke: async (revocation) =>
+        tenants.isStoreOwn ? 'not-shared' : await revokeOnAllLoops(base, tenants, revocation),
+    },
     ask: servers.ask,
     near: (appId, names) => search.find(appId, names),
     watch: (query, reader) => watching.open(query, reader),
