@@ -43,6 +43,7 @@ import {
   NAME_OPTION,
   rotateInstance,
   showInstance,
+  VAPID_KEY_FILE_OPTION,
   VAPID_SUBJECT_OPTION,
 } from './tenants/instances.ts';
 import { tenantCommand } from './tenants/tenant-command.ts';
@@ -199,7 +200,14 @@ export const commands: readonly Command[] = [
     name: 'instances create',
     help: 'Create an instance with a random id, secret key and VAPID keys, and print them.',
     example: 'fanfare instances create --name shop --vapid-subject mailto:ops@shop.example',
-    options: [NAME_OPTION, APP_OPTION, VAPID_SUBJECT_OPTION, CONFIG_OPTION, JSON_OPTION],
+    options: [
+      NAME_OPTION,
+      APP_OPTION,
+      VAPID_SUBJECT_OPTION,
+      VAPID_KEY_FILE_OPTION,
+      CONFIG_OPTION,
+      JSON_OPTION,
+    ],
     run: tenantCommand(instanceCommands, createInstance),
   },
   {
@@ -207,7 +215,14 @@ export const commands: readonly Command[] = [
     operands: 'ID',
     help: 'Change the given settings of an instance, and keep the others. `instances update` is the same.',
     example: `fanfare instances change ${INSTANCE} --vapid-subject mailto:ops@shop.example`,
-    options: [NAME_OPTION, APP_OPTION, VAPID_SUBJECT_OPTION, CONFIG_OPTION, JSON_OPTION],
+    options: [
+      NAME_OPTION,
+      APP_OPTION,
+      VAPID_SUBJECT_OPTION,
+      VAPID_KEY_FILE_OPTION,
+      CONFIG_OPTION,
+      JSON_OPTION,
+    ],
     run: tenantCommand(instanceCommands, changeInstance),
   },
   {

@@ -2,6 +2,7 @@ import type { InstanceSettings } from '../config/schema.ts';
 import { isObject } from '../config/settings/plain-json.ts';
 import { instanceSettings } from '../config/settings/push-settings.ts';
 import { secretKeysMeant } from '../config/settings/secret-key-name.ts';
+import { readVapidPair, type VapidKeySettings } from '../config/settings/vapid-keys.ts';
 import { vapidSubjectFault } from '../config/settings/vapid-subject.ts';
 import { type InstanceId, readInstanceId } from '../push/model/instance-id.ts';
 import type { StoredInstance, StoredInstances } from '../stores/tenants/instance-store.ts';
@@ -54,7 +55,7 @@ export class InstanceAdmin extends TenantAdmin<
         id,
         name: made.name,
         secretKeys,
-        settings: merged(made.settings, withWholeUrls(given.settings)),
+        settings: merged(made.settings, withVapidPair(withWholeUrls(given.settings))),
       });
       checkVapidSubject(instance);
       const isConfigured = this.configured().some((other) => other.id === id);
@@ -121,7 +122,10 @@ export class InstanceAdmin extends TenantAdmin<
 }
 
 function changed(instance: StoredInstance, { name, settings }: RequestedInstance): StoredInstance {
-  const made = merged(instance.settings, oneCredential(withWholeUrls(settings, instance.settings)));
+  const made = merged(
+    instance.settings,
+    withVapidPair(oneCredential(withWholeUrls(settings, instance.settings))),
+  );
   const after = checkedAsWhole(
     { ...instance, name: name ?? instance.name, settings: made },
     instance,
@@ -152,6 +156,19 @@ function oneCredential(change: Settings): Settings {
     changed[gateway] = { ...given, [Object.hasOwn(given, text) ? file : text]: null };
   }
   return changed;
+}
+
+/** A new private key is stored as its pair, whatever its form: every release can read that, and no file is needed later. */
+function withVapidPair(change: Settings): Settings {
+  const { web } = change;
+  const vapid = isObject(web) ? web['vapid'] : undefined;
+  if (!isObject(web) || !isObject(vapid)) return change;
+  const { publicKey, privateKey, privateKeyFile, ...others } = vapid as VapidKeySettings;
+  if (privateKey === undefined && privateKeyFile === undefined) return change;
+  const read = readVapidPair({ publicKey, privateKey, privateKeyFile });
+  if (read.ok) return { ...change, web: { ...web, vapid: { ...others, ...read.pair } } };
+  const field = ['web', 'vapid', read.setting].filter((name) => name !== '').join('.');
+  throw new OperationRefused('invalid', `${field}: ${read.why}`, field);
 }
 
 function checkedAsWhole(instance: StoredInstance, before?: StoredInstance): StoredInstance {

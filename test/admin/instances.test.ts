@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { newP256Pair } from '../../src/fake-gateways/p256.ts';
 import { admin, everyServerTakes } from '../../testing/clients/admin-api.ts';
 import { PushRequests, requestPush } from '../../testing/clients/push-requests.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
+import { temporaryDirectory } from '../cli/run-fanfare.ts';
 
 const CONFIGURED = {
   id: '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
@@ -100,6 +104,36 @@ describe('the instances of the admin API', () => {
     expect(await change({ vapid })).toMatchObject(refused);
     expect(await show(id)).toMatchObject({ web: { vapid: web.vapid } });
     expect(await change({ vapid, allowPrivateAddresses: true })).toMatchObject({ status: 200 });
+  });
+
+  it('take a VAPID private key in any form, or its file, and keep and show the pair', async () => {
+    const pair = newP256Pair();
+    const pem = pair.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+    const der = pair.privateKey.export({ format: 'der', type: 'sec1' }).toString('base64');
+    using directory = temporaryDirectory();
+    const privateKeyFile = join(directory.path, 'vapid.pem');
+    writeFileSync(privateKeyFile, pem);
+    const kept = { publicKey: pair.publicText, privateKey: pair.privateText };
+    for (const given of [{ privateKey: pem }, { privateKey: der }, { privateKeyFile }]) {
+      const { id, web } = await make({ web: { vapid: given } });
+      expect(web.vapid).toEqual({ ...kept, subject: 'mailto:push@example.com' });
+      expect((await show(id)).web.vapid).toMatchObject(kept);
+      const { id: other } = await make();
+      const path = `/instances/${other}`;
+      await admin(server, 'PATCH', path, { body: { web: { vapid: given } } });
+      expect((await show(other)).web.vapid).toMatchObject(kept);
+    }
+    const { id } = await make();
+    for (const [vapid, field] of [
+      [{ privateKey: 'hunter2' }, 'web.vapid.privateKey'],
+      [{ privateKeyFile: `${privateKeyFile}.old` }, 'web.vapid.privateKeyFile'],
+      [{ privateKey: pem, privateKeyFile }, 'web.vapid'],
+    ] as const) {
+      const body = { web: { vapid } };
+      const refused = await admin(server, 'PATCH', `/instances/${id}`, { body });
+      expect(refused).toMatchObject({ status: 400, json: { field } });
+      expect(refused.text).not.toContain('hunter2');
+    }
   });
 
   it('may be without web push', async () => {

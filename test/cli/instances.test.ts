@@ -2,6 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { instanceSettings } from '../../src/config/settings/push-settings.ts';
+import { newP256Pair } from '../../src/fake-gateways/p256.ts';
 import { openDatabase } from '../../src/stores/database/database.ts';
 import { StoredInstances } from '../../src/stores/tenants/instance-store.ts';
 import { type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
@@ -114,6 +115,31 @@ describe('fanfare instances', () => {
     expect(await linked()).toMatchObject({ app: '18' });
     await fanfare(directory.path, [...change, '']);
     expect(await linked()).not.toHaveProperty('app');
+  });
+
+  it('takes a VAPID private key from a file, and shows the public one', async () => {
+    using directory = temporaryDirectory();
+    const pair = newP256Pair();
+    const file = join(directory.path, 'vapid.pem');
+    writeFileSync(file, pair.privateKey.export({ format: 'pem', type: 'sec1' }).toString());
+    const option = ['--vapid-private-key-file', file];
+    const keys = { publicKey: pair.publicText, privateKey: pair.privateText };
+
+    const created = await create(directory.path, ...option);
+    expect(created.settings.web.vapid).toMatchObject({ publicKey: pair.publicText });
+    const { id } = await create(directory.path);
+    await fanfare(directory.path, ['instances', 'change', id, ...option]);
+    expect((await show(directory.path, id, '--secret')).settings.web.vapid).toMatchObject(keys);
+    const { stdout } = await fanfare(directory.path, ['instances', 'show', id]);
+    expect(stdout).toContain(`VAPID public key   ${pair.publicText}`);
+    expect(stdout).not.toContain(pair.privateText);
+
+    writeFileSync(file, 'hunter2');
+    const change = ['instances', 'change', id, ...option];
+    const { exitCode, stderr } = await fanfare(directory.path, change);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('must be a P-256 private key: base64url, PEM or DER');
+    expect(stderr).not.toContain('hunter2');
   });
 
   it('keeps the VAPID private key when it changes the subject', async () => {

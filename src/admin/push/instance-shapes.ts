@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { InstanceSettings } from '../../config/schema.ts';
-import { instanceSettings } from '../../config/settings/push-settings.ts';
+import { instanceSettings, vapidSubject } from '../../config/settings/push-settings.ts';
 import { secretKeyName } from '../../config/settings/secret-key-name.ts';
 import { redactedUrl } from '../../runtime/logging/redact.ts';
 import type { KeptTenant } from '../../tenants/manage-tenants.ts';
@@ -37,7 +37,6 @@ export const newInstanceBody = settings
   .meta({ id: 'NewInstance' });
 
 const shownWeb = web.unwrap();
-const shownVapid = shownWeb.shape.vapid.shape;
 const { privateKey: _key, ...shownApns } = instanceSettings.shape.apns.unwrap().shape;
 const { serviceAccount: _account, ...shownFcm } = instanceSettings.shape.fcm.unwrap().shape;
 
@@ -55,7 +54,15 @@ export const shownInstance = instanceSettings
     web: shownWeb
       .extend({
         vapid: z
-          .strictObject({ ...shownVapid, privateKey: z.string().optional() })
+          .strictObject({
+            publicKey: z
+              .string()
+              .describe(
+                'In URL-safe base64, whatever the form in the settings. Web pages subscribe with it.',
+              ),
+            privateKey: z.string().optional().describe('32 bytes in URL-safe base64.'),
+            subject: vapidSubject,
+          })
           .meta({ id: 'VapidKeys' }),
         allowedHosts: z.array(z.string()),
       })

@@ -37,3 +37,12 @@ it('lets nobody put hosts back to the defaults by removing a gateway and giving 
   expect(remove(narrowed, rightsTo('*', '*'))).not.toThrow();
   expect(remove({ allowedHosts: BROWSER_PUSH_SERVICES }, own)).not.toThrow();
 });
+
+it('lets only an admin of the whole server name a file with a VAPID key', () => {
+  const change = { web: { vapid: { privateKeyFile: '/etc/shadow' } } };
+  const name = (rights: Rights) => () => refuseOperatorsSettings(change, { present, rights });
+  expect(name(rightsTo(['1'], ['an-instance']))).toThrow(
+    'it names files or hosts of the operator, so it takes an admin of the whole server',
+  );
+  expect(name(rightsTo('*', '*'))).not.toThrow();
+});

@@ -8,7 +8,7 @@ import { type Rights, seesApp, seesEverything } from '../rights.ts';
 const settingsOf = {
   apns: ['privateKeyFile', 'origin', 'caFile'],
   fcm: ['serviceAccountFile', 'origin', 'caFile'],
-  web: ['allowedHosts', 'allowPrivateAddresses', 'caFile'],
+  web: ['allowedHosts', 'allowPrivateAddresses', 'caFile', 'vapid.privateKeyFile'],
 } as const;
 
 type Gateway = keyof typeof settingsOf;
@@ -44,8 +44,8 @@ export function refuseOperatorsSettings(
     const given = isRemoved ? DEFAULTS[gateway] : change[gateway];
     if (!isJsonObject(given)) continue;
     for (const name of settingsOf[gateway]) {
-      const before: unknown = Reflect.get(present[gateway] ?? {}, name);
-      if (given[name] === undefined || Bun.deepEquals(given[name], before)) continue;
+      const wanted = valueAt(given, name);
+      if (wanted === undefined || Bun.deepEquals(wanted, valueAt(present[gateway], name))) continue;
       throw new OperationRefused(
         'forbidden',
         'it names files or hosts of the operator, so it takes an admin of the whole server',
@@ -53,4 +53,14 @@ export function refuseOperatorsSettings(
       );
     }
   }
+}
+
+/** The value at a path such as `vapid.privateKeyFile`. */
+function valueAt(settings: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce(
+      (found: unknown, name) => (found instanceof Object ? Reflect.get(found, name) : undefined),
+      settings,
+    );
 }

@@ -1,6 +1,7 @@
 import { hasOwnStore } from '../../config/settings/own-store.ts';
 import { vapidSubject } from '../../config/settings/push-settings.ts';
 import { secretKeyName, secretKeysMeant } from '../../config/settings/secret-key-name.ts';
+import { readVapidPair } from '../../config/settings/vapid-keys.ts';
 import { type InstanceId, readInstanceId } from '../../push/model/instance-id.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';
@@ -27,6 +28,12 @@ export const VAPID_SUBJECT_OPTION: Option = {
   name: 'vapid-subject',
   value: 'SUBJECT',
   help: 'The contact by which push services of browsers reach you: mailto:… or https://….',
+};
+
+export const VAPID_KEY_FILE_OPTION: Option = {
+  name: 'vapid-private-key-file',
+  value: 'FILE',
+  help: 'The VAPID private key that browsers have subscribed with elsewhere: base64, PEM or DER in base64. The store keeps the key.',
 };
 
 export const APP_OPTION: Option = {
@@ -72,10 +79,7 @@ export async function createInstance(call: Call): Promise<ExitCode> {
   const { given, admin } = call;
   noTenantId(call, 'instance');
   const subject = subjectOf(given);
-  const settings = {
-    ...appOf(given),
-    ...(subject !== undefined && { web: { vapid: { subject } } }),
-  };
+  const settings = { ...appOf(given), ...vapidSettingsOf(given, subject) };
   const id = await admin.create({ name: given.value('name'), settings });
   return printInstance(call, await admin.stored(id), {
     secrets: 'keys',
@@ -94,14 +98,17 @@ export async function changeInstance(call: Call): Promise<ExitCode> {
   const name = given.value('name');
   const subject = subjectOf(given);
   const app = appOf(given);
-  if (name === undefined && subject === undefined && app === undefined) {
-    throw new UsageError('change what? Give --name, --app or --vapid-subject');
+  const vapid = vapidSettingsOf(given, subject);
+  if (name === undefined && vapid === undefined && app === undefined) {
+    throw new UsageError(
+      'change what? Give --name, --app, --vapid-subject or --vapid-private-key-file',
+    );
   }
-  if (subject !== undefined && vapidOf((await admin.stored(id)).settings) === undefined) {
+  const needsKeys = subject !== undefined && given.value('vapid-private-key-file') === undefined;
+  if (needsKeys && vapidOf((await admin.stored(id)).settings) === undefined) {
     return fail(call, `instance ${id} has no VAPID keys, so it does not reach browsers`);
   }
-  const settings = { ...app, ...(subject !== undefined && { web: { vapid: { subject } } }) };
-  await admin.update(id, { name, settings });
+  await admin.update(id, { name, settings: { ...app, ...vapid } });
   return printInstance(call, await admin.stored(id), { secrets: 'none' });
 }
 
@@ -160,4 +167,14 @@ function subjectOf(given: Arguments): string | undefined {
     );
   }
   return subject;
+}
+
+/** The settings that `--vapid-subject` and `--vapid-private-key-file` give; `undefined`: neither was given. */
+function vapidSettingsOf(given: Arguments, subject: string | undefined) {
+  const file = given.value('vapid-private-key-file');
+  if (file === undefined)
+    return subject === undefined ? undefined : { web: { vapid: { subject } } };
+  const read = readVapidPair({ privateKeyFile: file });
+  if (!read.ok) throw new UsageError(`--vapid-private-key-file: ${read.why}`);
+  return { web: { vapid: { ...read.pair, ...(subject !== undefined && { subject }) } } };
 }

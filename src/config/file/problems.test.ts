@@ -236,21 +236,19 @@ describe('problems', () => {
           'push.instances[0].web.vapid.publicKey: must be 65 bytes of P-256 in URL-safe base64',
         ] as const,
     ),
-    ...['', '+'.repeat(43), vapid.privateKey.slice(4)].map(
+    // Not base64, another length, and numbers that are no private key of the curve.
+    ...['', '!'.repeat(43), vapid.privateKey.slice(4), 'A'.repeat(43), `${'_'.repeat(42)}8`].map(
       (privateKey) =>
         [
           withVapid({ privateKey }),
-          'push.instances[0].web.vapid.privateKey: must be 32 bytes of P-256 in URL-safe base64',
+          'push.instances[0].web.vapid.privateKey: must be a P-256 private key: base64url, PEM or DER',
         ] as const,
     ),
-    // The key of another pair, and numbers that are no private key of the curve.
-    ...['BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwg', 'A'.repeat(43), `${'_'.repeat(42)}8`].map(
-      (privateKey) =>
-        [
-          withVapid({ privateKey }),
-          'push.instances[0].web.vapid: publicKey and privateKey do not belong together',
-        ] as const,
-    ),
+    // The key of another pair.
+    [
+      withVapid({ privateKey: 'BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwg' }),
+      'push.instances[0].web.vapid: publicKey and privateKey do not belong together',
+    ],
     [
       { channels: { apps: [{ ...app, keys: [app.keys[0], app.keys[0]] }] } },
       'channels.apps[0].keys[1].key: is already the key of channels.apps[0].keys[0]',

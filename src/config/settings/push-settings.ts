@@ -20,7 +20,14 @@ import {
   wholeNumber,
   wordOrNumber,
 } from './setting-kinds.ts';
-import { isVapidPair, isVapidPrivateKey, isVapidPublicKey } from './vapid-keys.ts';
+import {
+  isVapidPublicKey,
+  PRIVATE_KEY_RULE,
+  readVapidPair,
+  readVapidPrivateKey,
+  type VapidPair,
+  withoutPadding,
+} from './vapid-keys.ts';
 
 /** As many as its share of the memory can hold. */
 const CONNECTIONS_DEFAULT: 'auto' | number = 'auto';
@@ -106,25 +113,47 @@ const vapid = z
         abort: true,
       })
       .overwrite(withoutPadding)
-      .describe('The public key in URL-safe base64. Web pages subscribe with it.'),
+      .optional()
+      .describe(
+        'The public key in URL-safe base64. Web pages subscribe with it. Without it: that of the private key.',
+      ),
     privateKey: z
       .string()
-      .refine(isVapidPrivateKey, {
-        error: 'must be 32 bytes of P-256 in URL-safe base64',
+      .max(CREDENTIAL_LENGTH_MAX, {
+        error: `must have at most ${CREDENTIAL_LENGTH_MAX} characters`,
         abort: true,
       })
-      .overwrite(withoutPadding)
-      .describe('The private key in URL-safe base64.'),
+      .refine((key) => readVapidPrivateKey(key) !== undefined, {
+        error: PRIVATE_KEY_RULE,
+      })
+      .optional()
+      .describe(
+        'The private key: 32 bytes in URL-safe or standard base64, PEM, or base64 of DER (PKCS#8 or SEC1).',
+      ),
+    privateKeyFile: text(
+      'A file with the private key in one of these forms. The store keeps the key itself.',
+    ).optional(),
     subject: vapidSubject,
   })
-  .refine(({ publicKey, privateKey }) => isVapidPair(publicKey, privateKey), {
-    error: 'publicKey and privateKey do not belong together',
+  .check((parsed) => {
+    const read = readVapidPair(parsed.value);
+    if (read.ok) {
+      parsed.value = { subject: parsed.value.subject, ...read.pair };
+      return;
+    }
+    parsed.issues.push({
+      code: 'custom',
+      message: read.why,
+      path: read.setting === '' ? [] : [read.setting],
+      input: parsed.value,
+    });
   });
 
-/** Some tools pad a key. Browsers expect it without padding. */
-function withoutPadding(key: string): string {
-  return key.replace(/=+$/, '');
-}
+/** The keys after a check, which fills both in and leaves the file out. The types of zod cannot say that. */
+const checkedVapid = vapid as unknown as z.ZodObject<
+  Record<keyof VapidPair | 'subject', z.ZodString>,
+  z.core.$strict
+>;
 
 /** The push services of current browsers. Source: push protocol, 8.3.5. */
 export const BROWSER_PUSH_SERVICES = [
@@ -139,7 +168,7 @@ export const BROWSER_PUSH_SERVICES = [
 
 const web = z
   .strictObject({
-    vapid: vapid.meta({ id: 'VapidKeys' }),
+    vapid: checkedVapid.meta({ id: 'VapidKeys' }),
     allowedHosts: z
       .array(
         textThat(

@@ -1287,6 +1287,7 @@ export type VapidKeys = {
 export type VapidKeysInput = {
   readonly publicKey?: string | undefined;
   readonly privateKey?: string | undefined;
+  readonly privateKeyFile?: string | undefined;
   readonly subject?: string | undefined;
 };
 
