@@ -19,7 +19,7 @@ export interface ReceivedNotification {
   readonly message: unknown;
 }
 
-const WEB_HEADERS = ['ttl', 'urgency', 'topic', 'content-encoding'] as const;
+const WEB_HEADERS = ['ttl', 'urgency', 'topic', 'x-wns-cache-policy', 'content-encoding'] as const;
 
 export function receivedByHttp2(gateway: 'apns' | 'fcm', arrival: Arrival): ReceivedNotification {
   const { atMs, token, fields, payload, status, reason } = arrival;

@@ -20,6 +20,7 @@ import { createSendRequest } from '../../src/outgoing/request.ts';
 import { resolverBy } from '../../src/outgoing/resolver.fixture.ts';
 import type { Gateway, Notification, Outcome } from '../../src/push/gateway.ts';
 import type { Recipient } from '../../src/push/model/device.ts';
+import { webPayload } from '../../src/push/payloads/web.fixture.ts';
 import type { WebPayload } from '../../src/push/payloads/web.ts';
 import { readWebToken } from '../../src/push/requests/web-subscription.ts';
 import { notificationOf, recipientOf } from './deliveries.ts';
@@ -76,12 +77,7 @@ function openGateway({
 }
 
 function notification(more: Partial<WebPayload> = {}): Notification<WebPayload> {
-  return notificationOf({
-    timeToLiveSeconds: 3600,
-    notification: { title: 'Hi!' },
-    data: { a: 1 },
-    ...more,
-  });
+  return notificationOf(webPayload({ notification: { title: 'Hi!' }, data: { a: 1 }, ...more }));
 }
 
 /** A registered device at any push service. */
@@ -214,6 +210,64 @@ describe.each(kinds)('a push service over %s', (_name, options) => {
     const outcomes = await Promise.all(browsers.map(({ token }) => deliver(deviceOf(token))));
     expect(outcomes).toEqual(browsers.map(() => accepted));
     for (const { endpoint } of browsers) expect(service.collect(endpoint)).toHaveLength(1);
+  });
+});
+
+describe('a publish with an urgency, a topic and a number for the icon', () => {
+  const publish = { urgency: 'high', topic: 'chat-7', appBadge: 3 } as const;
+
+  it('says them to each push service', async () => {
+    const service = startService();
+    const deliver = openGateway().prepare(notification(publish));
+    expect(await deliver(deviceOf(subscribe(service).token))).toEqual(accepted);
+    const [message] = service.arrivals.list();
+    expect(message?.headers.get('urgency')).toBe('high');
+    expect(message?.headers.get('topic')).toBe('chat-7');
+    expect(JSON.parse(message?.text ?? '')).toMatchObject({ app_badge: 3 });
+  });
+
+  it('replaces a message with its topic that waits for an offline browser', async () => {
+    const service = startService();
+    const gateway = openGateway();
+    const { token, endpoint } = subscribe(service);
+    for (const n of [1, 2]) {
+      const deliver = gateway.prepare(notification({ ...publish, data: { n } }));
+      expect(await deliver(deviceOf(token))).toEqual(accepted);
+    }
+    const texts = service.collect(endpoint);
+    expect(texts).toHaveLength(1);
+    expect(texts[0]).toContain('"n":2');
+  });
+});
+
+describe('the push service of Windows', () => {
+  const host = 'db5.notify.windows.com';
+
+  it('is told whether a message may wait', async () => {
+    const service = startService({ host, http2: false });
+    const gateway = openGateway({ allowedHosts: [new URL(service.origin).host] });
+    for (const timeToLiveSeconds of [0, 60]) {
+      const deliver = gateway.prepare(notification({ timeToLiveSeconds }));
+      expect(await deliver(deviceOf(subscribe(service).token))).toEqual(accepted);
+    }
+    const policies = service.arrivals.list().map((one) => one.headers.get('x-wns-cache-policy'));
+    expect(policies).toEqual(['no-cache', 'cache']);
+  });
+
+  it('explains a refusal in the header, and its words are kept', async () => {
+    const service = startService({ host, http2: false });
+    const gateway = openGateway({ allowedHosts: [new URL(service.origin).host] });
+    service.script.forNext(1, {
+      act: 'answer',
+      status: 400,
+      fields: {
+        'x-wns-error-description': 'Ttl value conflicts with X-WNS-Cache-Policy.',
+        'x-wns-status': 'dropped',
+      },
+    });
+    expect(await deliverTo(gateway, service)).toEqual(
+      refused('http-400', 'Ttl value conflicts with X-WNS-Cache-Policy., status dropped'),
+    );
   });
 });
 

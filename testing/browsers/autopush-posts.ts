@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import {
   type MessageRefusal,
   readPush,
-  refusalText,
   refusePush,
 } from '../../src/fake-gateways/web/push-message.ts';
 import { Inbox } from '../inbox.ts';
@@ -139,8 +138,8 @@ function answerRefused(refusal: MessageRefusal, headers: Record<string, string> 
   return {
     answer: {
       status: refusal.status,
-      headers: { 'content-type': 'application/json', ...headers },
-      body: refusalText(refusal),
+      headers: { ...refusal.headers, ...headers },
+      body: refusal.body,
     },
   };
 }

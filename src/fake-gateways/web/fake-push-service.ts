@@ -4,7 +4,6 @@ import { type BrowserKeys, decryptMessage } from './decryption.ts';
 import {
   type MessageRefusal,
   readPush,
-  refusalText,
   refusePush,
   type WaitingMessage,
   withMessage,
@@ -115,12 +114,6 @@ export class FakePushService {
   }
 }
 
-function refuse(refusal: MessageRefusal): PushVerdict {
-  return {
-    status: refusal.status,
-    headers: { 'content-type': 'application/json' },
-    body: refusalText(refusal),
-    text: undefined,
-    fault: refusal.message,
-  };
+function refuse({ status, headers, body, message }: MessageRefusal): PushVerdict {
+  return { status, headers, body, text: undefined, fault: message };
 }

@@ -34,7 +34,10 @@ function post(
     p256dh: Buffer.from(keys.p256dh, 'base64url'),
     auth: Buffer.from(keys.auth, 'base64url'),
   });
-  return fetch(endpoint, {
+  const url = new URL(endpoint);
+  // The fakes of the vendors' hosts listen here as well.
+  url.hostname = '127.0.0.1';
+  return fetch(url, {
     method: 'POST',
     headers: {
       authorization: signer.sign(origin, nowMs),
@@ -85,6 +88,7 @@ describe('a fake push service', () => {
       await post(service, stranger, ''),
       await post(service, subscription, '', { ttl: 'soon' }),
       await post(service, subscription, '', { topic: 'not base64!' }),
+      await post(service, subscription, '', { urgency: 'soon' }),
       await post(service, { ...subscription, endpoint: `${service.origin}/nowhere` }, ''),
     ];
     service.unsubscribe(subscription.endpoint);
@@ -95,9 +99,45 @@ describe('a fake push service', () => {
       [401, 109],
       [400, 112],
       [400, 113],
+      [400, undefined],
       [404, 102],
       [410, 106],
     ]);
+  });
+
+  it('refuses a topic that Apple cannot decode, as Apple does', async () => {
+    const service = stops.use(startFakeWebPush({ host: 'web.push.apple.com' }));
+    const subscription = service.subscribe(pair.publicText);
+    for (const [topic, status] of [
+      ['spike', 400],
+      ['chat', 201],
+    ] as const) {
+      const answer = await post(service, subscription, '', { topic });
+      expect(answer.status).toBe(status);
+      if (status === 400) expect(await answer.json()).toEqual({ reason: 'BadWebPushTopic' });
+    }
+  });
+
+  it('refuses a cache policy that contradicts the time to live, as Windows does', async () => {
+    const service = stops.use(startFakeWebPush({ host: 'db5.notify.windows.com' }));
+    const subscription = service.subscribe(pair.publicText);
+    for (const [ttl, policy, status] of [
+      ['0', undefined, 400],
+      ['0', 'cache', 400],
+      ['0', 'no-cache', 201],
+      ['60', undefined, 201],
+      ['60', 'cache', 201],
+      ['60', 'no-cache', 400],
+    ] as const) {
+      const headers = { ttl, ...(policy && { 'x-wns-cache-policy': policy }) };
+      const answer = await post(service, subscription, '', headers);
+      expect([ttl, policy, answer.status]).toEqual([ttl, policy, status]);
+      if (status === 201) continue;
+      expect(answer.headers.get('x-wns-error-description')).toBe(
+        'Ttl value conflicts with X-WNS-Cache-Policy.',
+      );
+      expect(await answer.text()).toBe('');
+    }
   });
 
   it('accepts what its browser cannot decrypt, and logs that', async () => {

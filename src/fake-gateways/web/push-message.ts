@@ -1,3 +1,4 @@
+import { urgencies } from '../../push/payloads/web.ts';
 import { vapidFault } from './vapid-check.ts';
 
 /** A message that waits for its browser. */
@@ -6,12 +7,13 @@ export interface WaitingMessage {
   readonly expiresAtMs: number;
 }
 
-/** A refusal in the form of Mozilla's service. `errno` is more exact than the status. */
+/** A refusal, with its answer as the service writes it. */
 export interface MessageRefusal {
   readonly ok: false;
   readonly status: number;
-  readonly errno: number;
   readonly message: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
 }
 
 export type ReadPush =
@@ -24,6 +26,8 @@ export interface PushTarget {
   /** The public key that the browser subscribed with, URL-safe base64 without padding. */
   readonly key: string;
 }
+
+const JSON_TYPE = { 'content-type': 'application/json' };
 
 const TTL_SECONDS_MAX = 2_592_000;
 const BODY_BYTES_MAX = 4096;
@@ -48,18 +52,55 @@ export function readPush(
   if (body.length > 0 && encoding !== 'aes128gcm') {
     return refusePush(400, 110, `Content-Encoding is ${encoding}`);
   }
+  const urgency = header('urgency');
+  if (urgency !== undefined && !urgencies.some((one) => one === urgency)) {
+    return refusePush(400, undefined, `Urgency is ${urgency}`);
+  }
   const topic = header('topic');
+  const { hostname } = new URL(origin);
   if (topic !== undefined && !/^[\w-]{1,32}$/.test(topic)) return refusePush(400, 113);
-  return { ok: true, ttlSeconds: Math.min(Number(ttl), TTL_SECONDS_MAX), topic };
+  if (topic !== undefined && topic.length % 4 === 1 && isBelow(hostname, 'push.apple.com')) {
+    return refuseAsApple('BadWebPushTopic');
+  }
+  const ttlSeconds = Math.min(Number(ttl), TTL_SECONDS_MAX);
+  if (isBelow(hostname, 'notify.windows.com')) {
+    // Without the field, messages are kept.
+    const keeps = (header('x-wns-cache-policy') ?? 'cache') === 'cache';
+    if (keeps !== ttlSeconds > 0) {
+      return refuseAsWindows('Ttl value conflicts with X-WNS-Cache-Policy.');
+    }
+  }
+  return { ok: true, ttlSeconds, topic };
 }
 
-export function refusePush(status: number, errno: number, message = 'Refused'): MessageRefusal {
-  return { ok: false, status, errno, message };
+function isBelow(hostname: string, domain: string): boolean {
+  return hostname.endsWith(`.${domain}`);
 }
 
-/** The JSON text of a refusal. */
-export function refusalText({ status, errno, message }: MessageRefusal): string {
-  return JSON.stringify({ code: status, errno, error: String(status), message });
+/** Refuses in the form of Mozilla's service, whose `errno` is more exact than the status. */
+export function refusePush(
+  status: number,
+  errno: number | undefined,
+  message = 'Refused',
+): MessageRefusal {
+  const body = JSON.stringify({ code: status, errno, error: String(status), message });
+  return { ok: false, status, message, headers: JSON_TYPE, body };
+}
+
+/** Source: Apple, "Sending web push notifications in web apps and browsers". */
+function refuseAsApple(reason: string): MessageRefusal {
+  const body = JSON.stringify({ reason });
+  return { ok: false, status: 400, message: reason, headers: JSON_TYPE, body };
+}
+
+/** Windows explains in the header. Source: web-push-libs/pywebpush#162. */
+function refuseAsWindows(description: string): MessageRefusal {
+  const headers = {
+    'x-wns-error-description': description,
+    'x-wns-status': 'dropped',
+    'x-wns-notificationstatus': 'dropped',
+  };
+  return { ok: false, status: 400, message: description, headers, body: '' };
 }
 
 /** The waiting messages after one has arrived: it replaces one with the same topic. Source: RFC 8030, 5.4. */

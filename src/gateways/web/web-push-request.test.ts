@@ -1,18 +1,20 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { newPublishId } from '../../push/model/publish-id.ts';
+import { webPayload } from '../../push/payloads/web.fixture.ts';
+import { urgencies, type WebPayload } from '../../push/payloads/web.ts';
 import { WebPushFields } from './web-push-request.ts';
 
 const START_MS = 1_800_000_000_000;
 const MOZILLA = 'updates.push.services.mozilla.com';
 const publishId = newPublishId(START_MS);
 
-function fieldsOf(timeToLiveSeconds: number): WebPushFields {
+function fieldsOf(timeToLiveSeconds: number, more: Partial<WebPayload> = {}): WebPushFields {
   return new WebPushFields({
     instanceId: '8f9a6e22-2483-49aa-8552-125f1a4c5781',
     publishId,
     acceptedAtMs: START_MS,
-    payload: { timeToLiveSeconds, notification: undefined, data: undefined },
+    payload: webPayload({ timeToLiveSeconds, ...more }),
   });
 }
 
@@ -75,7 +77,17 @@ describe('the headers of a message', () => {
     expect(policyOf(0, MOZILLA)).toBeUndefined();
   });
 
-  it('have no topic for Google, which keeps only four', () => {
+  it('have the urgency and the topic of the publish, the topic for every push service', () => {
+    for (const urgency of urgencies) {
+      expect(headersOf(fieldsOf(60, { urgency }), START_MS)).toMatchObject({ urgency });
+    }
+    for (const hostname of [MOZILLA, 'fcm.googleapis.com', 'web.push.apple.com']) {
+      const headers = headersOf(fieldsOf(60, { topic: 'chat-7' }), START_MS, hostname);
+      expect(headers).toMatchObject({ topic: 'chat-7', urgency: 'normal' });
+    }
+  });
+
+  it('have no topic of ours for Google, which keeps only four', () => {
     for (const google of ['fcm.googleapis.com', 'android.googleapis.com', 'jmt17.google.com']) {
       expect(headersOf(fieldsOf(60), START_MS, google)).not.toHaveProperty('topic');
     }

@@ -5,7 +5,7 @@ import {
 } from '../../outgoing/http2/hpack/header-field.ts';
 import type { Notification } from '../../push/gateway.ts';
 import type { PublishId } from '../../push/model/publish.ts';
-import type { WebPayload } from '../../push/payloads/web.ts';
+import { type Urgency, urgencies, type WebPayload } from '../../push/payloads/web.ts';
 import type { Sender } from '../../runtime/fairness/sender-queue.ts';
 import { isWindows, windowsCachePolicy } from './windows.ts';
 
@@ -22,11 +22,15 @@ export interface WebPushRequest {
 const SAME_FOR_ALL: readonly HeaderField[] = [
   keptField('content-encoding', 'aes128gcm'),
   keptField('content-type', 'application/octet-stream'),
-  keptField('urgency', 'normal'),
 ];
 
+/** The fields above with each urgency. */
+const sameForAll = Object.fromEntries(
+  urgencies.map((urgency) => [urgency, [...SAME_FOR_ALL, keptField('urgency', urgency)]]),
+) as Readonly<Record<Urgency, readonly HeaderField[]>>;
+
 /**
- * Push services to which messages go without a topic. Google keeps messages of four topics for an offline browser and
+ * Push services to which messages go without a topic of ours. Google keeps messages of four topics for an offline browser and
  * drops the others, so a topic for each publish would lose messages; a duplicate is better.
  * Sources: Firebase, "Non-collapsible and collapsible messages"; webpush-wg/webpush-protocol#62.
  */
@@ -34,14 +38,19 @@ const WITHOUT_TOPIC = /(?:^|\.)(?:googleapis|google)\.com$/;
 
 /** Makes the header fields of one publish's messages, without `Authorization`. */
 export class WebPushFields {
+  private readonly same: readonly HeaderField[];
   private readonly topic: HeaderField;
+  /** Whether the publish names a topic, which every push service gets. */
+  private readonly isTopicGiven: boolean;
   private readonly endsAtMs: number;
   private ttlSeconds = -1;
   private fields: readonly HeaderField[] = [];
   private fieldsWithTopic: readonly HeaderField[] = [];
 
   constructor({ publishId, acceptedAtMs, payload }: Notification<WebPayload>) {
-    this.topic = plainField('topic', topicOf(publishId));
+    this.same = sameForAll[payload.urgency];
+    this.isTopicGiven = payload.topic !== undefined;
+    this.topic = plainField('topic', payload.topic ?? topicOf(publishId));
     this.endsAtMs = acceptedAtMs + payload.timeToLiveSeconds * 1000;
   }
 
@@ -50,10 +59,10 @@ export class WebPushFields {
     const ttlSeconds = Math.max(0, Math.ceil((this.endsAtMs - nowMs) / 1000));
     if (ttlSeconds !== this.ttlSeconds) {
       this.ttlSeconds = ttlSeconds;
-      this.fields = [...SAME_FOR_ALL, plainField('ttl', String(ttlSeconds))];
+      this.fields = [...this.same, plainField('ttl', String(ttlSeconds))];
       this.fieldsWithTopic = [...this.fields, this.topic];
     }
-    if (WITHOUT_TOPIC.test(hostname)) return this.fields;
+    if (!this.isTopicGiven && WITHOUT_TOPIC.test(hostname)) return this.fields;
     return isWindows(hostname)
       ? [...this.fieldsWithTopic, windowsCachePolicy(ttlSeconds)]
       : this.fieldsWithTopic;

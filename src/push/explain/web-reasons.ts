@@ -26,6 +26,11 @@ const INVALID_REQUEST: ReasonMeaning = {
   advice: 'Report this as a bug, with the text of the push service.',
 };
 
+const TOPIC: ReasonMeaning = {
+  why: 'the push service does not accept the `topic`',
+  advice: 'Publish one that has 4, 8, 12 or so characters, which every push service can decode.',
+};
+
 const SERVICE_FAILED: ReasonMeaning = { why: 'the push service has a temporary problem' };
 
 const RATE_LIMITED: ReasonMeaning = {
@@ -83,7 +88,7 @@ export const webReasons: ReasonMeanings = {
     why: 'the push service does not accept the `time_to_live`',
     advice: 'Publish a shorter one.',
   },
-  'errno-113': INVALID_REQUEST,
+  'errno-113': TOPIC,
   'errno-201': SERVICE_FAILED,
   'errno-202': SERVICE_FAILED,
   'errno-900': SERVICE_FAILED,
@@ -99,5 +104,5 @@ export const webReasons: ReasonMeanings = {
     advice:
       'Set `web.vapid.subject` of the instance to an address of yours (mailto: or https:, not at localhost), and check the clock of this server.',
   },
-  BadWebPushTopic: INVALID_REQUEST,
+  BadWebPushTopic: TOPIC,
 };

@@ -16,6 +16,11 @@ describe('the message for a browser', () => {
     );
   });
 
+  it('has the number for the icon beside the notification', () => {
+    const payload = { notification: { title: 'Hi' }, app_badge: 0, urgency: 'high', topic: 'ab' };
+    expect(message(payload)).toStartWith('{"notification":{"title":"Hi"},"app_badge":0,"data":{');
+  });
+
   it('says whether there is anything to show', () => {
     const block = (shown: boolean, data: boolean) =>
       `"data":{"pusher":{${trackingText},"hasDisplayableContent":${shown},"hasData":${data}}}}`;

@@ -6,12 +6,12 @@ export const WEB_MESSAGE_BYTES_MAX = 3993;
 
 /** Builds the JSON that the web SDK's service worker reads. Source: push protocol, §5.1. */
 export function webMessage(payload: WebPayload, { instanceId, publishId }: Tracking): string {
-  const { notification, data } = payload;
+  const { notification, data, appBadge } = payload;
   const pusher = {
     instanceId,
     publishId,
     hasDisplayableContent: notification !== undefined,
     hasData: data !== undefined && Object.keys(data).length > 0,
   };
-  return JSON.stringify({ notification, data: { ...data, pusher } });
+  return JSON.stringify({ notification, app_badge: appBadge, data: { ...data, pusher } });
 }

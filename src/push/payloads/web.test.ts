@@ -23,22 +23,75 @@ describe('a payload for browsers', () => {
       timeToLiveSeconds: 3600,
       notification: full.notification,
       data: full.data,
+      urgency: 'normal',
     });
   });
 
+  it('may say how soon, in place of what, and with which number on the icon', () => {
+    for (const urgency of ['very-low', 'low', 'normal', 'high'] as const) {
+      expect(readWebPayload({ urgency, topic: 'chat_7-', app_badge: 3 })).toMatchObject({
+        urgency,
+        topic: 'chat_7-',
+        appBadge: 3,
+      });
+    }
+    expect(readWebPayload({ urgency: null, topic: null, app_badge: null })).toEqual(
+      readWebPayload({}),
+    );
+    expect(readWebPayload({ app_badge: 0 })).toMatchObject({ appBadge: 0 });
+  });
+
+  it.each(['', 'High', 'urgent', 'normal ', 1, true, {}])(
+    'must not have the urgency %j',
+    (urgency) => {
+      expect(readWebPayload({ urgency })).toEqual(
+        fault('web.urgency', 'must be "very-low" or "low" or "normal" or "high"'),
+      );
+    },
+  );
+
+  it('has a topic of 2 to 32 characters of base64url, of a length that base64 can have', () => {
+    for (let length = 0; length <= 40; length++) {
+      const topic = 'x'.repeat(length);
+      const isRight = length >= 2 && length <= 32 && length % 4 !== 1;
+      if (isRight) expect(readWebPayload({ topic })).toMatchObject({ topic });
+      else expect(readWebPayload({ topic })).toMatchObject({ field: 'web.topic' });
+    }
+    for (const topic of ['chat 7', 'chat/7', 'chat+7', 'chät', 'chat7==', 'ab\n', 17, true, {}]) {
+      expect(readWebPayload({ topic })).toEqual(
+        fault(
+          'web.topic',
+          'must be 2 to 32 of the letters A to Z and a to z, digits, - and _, but not 5, 9, 13, 17, 21, 25 or 29 of them: Apple decodes it as base64',
+        ),
+      );
+    }
+  });
+
+  it.each([-1, 1.5, 2 ** 53, '3', true, {}])('must not have %j on the icon', (app_badge) => {
+    expect(readWebPayload({ app_badge })).toEqual(
+      fault('web.app_badge', 'must be a whole number from 0 to 9007199254740991'),
+    );
+  });
+
   it('needs no fields: the browser then gets only data, for 4 weeks', () => {
-    const empty = { timeToLiveSeconds: 2_419_200, notification: undefined, data: undefined };
+    const empty = {
+      timeToLiveSeconds: 2_419_200,
+      notification: undefined,
+      data: undefined,
+      urgency: 'normal' as const,
+    };
     expect(readWebPayload({})).toEqual(empty);
     expect(readWebPayload({ time_to_live: null, notification: null, data: null })).toEqual(empty);
   });
 
   it('may have undocumented fields', () => {
     expect(
-      readWebPayload({ urgency: 7, notification: { actions: [], title: 'a', icon: null } }),
+      readWebPayload({ sound: 7, notification: { actions: [], title: 'a', icon: null } }),
     ).toEqual({
       timeToLiveSeconds: 2_419_200,
       notification: { actions: [], title: 'a' },
       data: undefined,
+      urgency: 'normal',
     });
   });
 
@@ -98,7 +151,16 @@ describe('a payload for browsers', () => {
   });
 
   it('is read or refused, for any input', () => {
-    const names = ['time_to_live', 'notification', 'data', 'title', 'pusher'];
+    const names = [
+      'time_to_live',
+      'notification',
+      'data',
+      'title',
+      'pusher',
+      'urgency',
+      'topic',
+      'app_badge',
+    ];
     const inner = fc.dictionary(fc.constantFrom(...names), fc.jsonValue());
     const outer = fc.dictionary(fc.constantFrom(...names), fc.oneof(inner, fc.jsonValue()));
     fc.assert(

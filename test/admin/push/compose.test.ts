@@ -118,7 +118,7 @@ describe('a preview of a publish', () => {
       interests: ['a'],
       apns: { aps: { alert: 'Hi' }, collapse_id: 'score' },
       fcm: { notification: { title: 'Hi' }, time_to_live: 60 },
-      web: { notification: { title: 'Hi' } },
+      web: { notification: { title: 'Hi' }, urgency: 'high', topic: 'chat-7', app_badge: 3 },
     });
     const requests = json['requests'] as {
       url: string;
@@ -133,7 +133,13 @@ describe('a preview of a publish', () => {
     const [apns, fcm, web] = requests.map(({ body }) => JSON.parse(body));
     expect(apns).toMatchObject({ aps: { alert: 'Hi', 'content-available': 1 } });
     expect(fcm).toMatchObject({ message: { token: 'DEVICE-TOKEN', android: { ttl: '60s' } } });
-    expect(web).toMatchObject({ notification: { title: 'Hi' } });
+    expect(web).toMatchObject({ notification: { title: 'Hi' }, app_badge: 3 });
+    for (const header of [
+      { name: 'urgency', value: 'high' },
+      { name: 'topic', value: 'chat-7' },
+    ]) {
+      expect(requests[2]?.headers).toContainEqual(header);
+    }
     expect(requests[0]?.headers).toContainEqual({ name: 'apns-collapse-id', value: 'score' });
     expect(JSON.stringify(json)).not.toContain(privateKey.split('\n')[1] ?? '');
   });

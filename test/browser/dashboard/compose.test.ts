@@ -115,6 +115,38 @@ it('shows what a publish would do while it is written, and sends it', async () =
   await page.close();
 });
 
+it('writes what only browsers have', async () => {
+  const id = await newInstance('browsers');
+  const { page, complaints } = await openDashboard(server, browser, `/push/${id}/compose`);
+  const own = page.getByRole('group', { name: 'In browsers' });
+  await own.getByRole('combobox', { name: 'Urgency' }).selectOption('high');
+  await own.getByRole('textbox', { name: 'Number on the icon' }).fill('3');
+  const topic = own.getByRole('textbox', { name: 'Topic' });
+  await topic.fill('spike');
+  await page.getByText('web.topic').waitFor();
+  await topic.fill('chat-7');
+  await page.getByText('web.topic').waitFor({ state: 'detached' });
+  await page.getByText(/^Request of web/).click();
+  const request = page.getByRole('region', { name: 'Exact request for web' });
+  await request.getByText('topic: chat-7').waitFor();
+  expect(await request.textContent()).toContain('urgency: high');
+
+  const json = page.getByRole('textbox', { name: 'Body' });
+  await page.getByRole('tab', { name: 'JSON' }).click();
+  expect(JSON.parse(await json.inputValue()).web).toEqual({
+    notification: { title: 'Hello', body: 'It works' },
+    urgency: 'high',
+    app_badge: 3,
+    topic: 'chat-7',
+  });
+  await page.getByRole('tab', { name: 'Form' }).click();
+  expect(await topic.inputValue()).toBe('chat-7');
+  await page.getByRole('checkbox', { name: 'Browser' }).uncheck();
+  await own.waitFor({ state: 'detached' });
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
 it('is accessible and fits, whatever is written', async () => {
   const id = await newInstance('A shop with a name that is longer than its place');
   const names = encodeURIComponent(`not valid!,${'long-'.repeat(30)}`);

@@ -11,6 +11,7 @@ import {
   withText,
 } from './draft.ts';
 import { LiveFields } from './live-fields.tsx';
+import { WebFields } from './web-fields.tsx';
 
 const words: Readonly<Record<Platform, string>> = {
   apns: 'iPhone',
@@ -63,6 +64,7 @@ export function DraftForm() {
         ))}
         <SendAt />
       </div>
+      {body['web'] !== undefined && <WebFields />}
     </>
   );
 }

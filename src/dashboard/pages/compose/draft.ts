@@ -93,6 +93,18 @@ export function withNames(body: Json, kind: 'interests' | 'users', text: string)
   return { [kind]: names, ...others, ...(kind === 'users' && live !== undefined && { live }) };
 }
 
+/** A field that only browsers have, as text. */
+export function webOf(body: Json, name: string): string {
+  const value = read(body['web'], [name]);
+  return value === undefined ? '' : String(value);
+}
+
+/** The body with such a field. An empty one leaves. */
+export function withWeb(body: Json, name: string, value: string | number): Json {
+  const { [name]: _, ...rest } = isObject(body['web']) ? body['web'] : {};
+  return { ...body, web: value === '' ? rest : { ...rest, [name]: value } };
+}
+
 /** A field of the event that users get in the app. Data that is no text reads as its JSON, which is what clients get. */
 export function liveOf(body: Json, name: string): string {
   const value = read(body['live'], [name]);

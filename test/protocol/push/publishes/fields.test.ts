@@ -74,6 +74,8 @@ describe('web', () => {
       },
     ],
     [{ time_to_live: 0, notification }],
+    [{ urgency: 'very-low', topic: 'chat-7', app_badge: 0, notification }],
+    [{ urgency: null, topic: null, app_badge: null }],
     [{ time_to_live: null, notification, data: null }],
     [{ notification: { title: null, vibrate: [1] }, newer: 1 }],
     [{ data: { Pusher: 1, a: { pusher: 1 } } }],
@@ -99,6 +101,15 @@ describe('web', () => {
     [{ data: [1] }, 'web.data'],
     [{ data: 'x' }, 'web.data'],
     [{ data: { pusher: {} } }, 'web.data'],
+    [{ urgency: 'urgent' }, 'web.urgency'],
+    [{ urgency: 1 }, 'web.urgency'],
+    [{ topic: '' }, 'web.topic'],
+    [{ topic: 'spike' }, 'web.topic'],
+    [{ topic: 'chat 7' }, 'web.topic'],
+    [{ topic: 'x'.repeat(33) }, 'web.topic'],
+    [{ app_badge: -1 }, 'web.app_badge'],
+    [{ app_badge: 1.5 }, 'web.app_badge'],
+    [{ app_badge: '3' }, 'web.app_badge'],
   ])('may not be %j', async (web, field) => {
     expect(await withFields({ web })).toMatchObject(fieldRefusal(field));
   });
