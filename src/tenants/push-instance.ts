@@ -20,6 +20,7 @@ export function pushInstance(settings: InstanceSettings, number: number): PushIn
     whenUserIsFull,
     web: web && {
       vapidPublicKey: web.vapid.publicKey,
+      declarative: web.declarative,
       allowedHosts: web.allowedHosts,
       allowPrivateAddresses: web.allowPrivateAddresses,
     },

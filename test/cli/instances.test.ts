@@ -142,6 +142,22 @@ describe('fanfare instances', () => {
     expect(stderr).not.toContain('hunter2');
   });
 
+  it('lets Safari show notifications without a service worker, or not', async () => {
+    using directory = temporaryDirectory();
+    const made = await create(directory.path, '--declarative', 'on');
+    expect(made.settings.web).toMatchObject({ declarative: true, vapid: made.settings.web.vapid });
+    const change = ['instances', 'change', made.id, '--declarative'];
+    await fanfare(directory.path, [...change, 'off']);
+    const { settings } = await show(directory.path, made.id);
+    expect<object>(settings.web).toEqual({ ...made.settings.web, declarative: false });
+    const { stdout } = await fanfare(directory.path, ['instances', 'show', made.id]);
+    expect(stdout).toContain('{"declarative":false}');
+    expect(await fanfare(directory.path, [...change, 'yes'])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('--declarative must be on or off'),
+    });
+  });
+
   it('keeps the VAPID private key when it changes the subject', async () => {
     using directory = temporaryDirectory();
     const { id } = await create(directory.path);

@@ -44,6 +44,7 @@ interface WayOptions extends Partial<PushServicesOptions> {
   readonly allowedHosts?: readonly string[];
   readonly lookup?: (host: string) => Promise<readonly string[]>;
   readonly nowMs?: () => number;
+  readonly declarative?: boolean;
 }
 
 /** The gateway of one instance, wired as in the server. */
@@ -52,6 +53,7 @@ function openGateway({
   allowedHosts = ['*.example.test', 'localhost'],
   lookup = async () => ['127.0.0.1'],
   nowMs = Date.now,
+  declarative = false,
   ...more
 }: WayOptions = {}): Gateway<'web'> {
   const guard = { allowPrivateAddresses, resolver: resolverBy(lookup) };
@@ -72,6 +74,7 @@ function openGateway({
     },
     rules: { allowedHosts, allowPrivateAddresses },
     services,
+    declarative,
     nowMs,
   });
 }
@@ -237,6 +240,46 @@ describe('a publish with an urgency, a topic and a number for the icon', () => {
     const texts = service.collect(endpoint);
     expect(texts).toHaveLength(1);
     expect(texts[0]).toContain('"n":2');
+  });
+});
+
+describe('the push service of Apple', () => {
+  const host = 'web.push.apple.com';
+  const declarative = expect.objectContaining({ web_push: 8030, mutable: true });
+
+  it('gets a form that Safari can show by itself, if the instance or the publish says so', async () => {
+    for (const [instance, publish, isDeclarative] of [
+      [false, undefined, false],
+      [false, true, true],
+      [true, undefined, true],
+      [true, false, false],
+    ] as const) {
+      const [apple, other] = [host, HOST].map((host) => startService({ host, http2: false }));
+      if (apple === undefined || other === undefined) throw new Error('Not started');
+      const gateway = openGateway({
+        allowedHosts: [apple, other].map(({ origin }) => new URL(origin).host),
+        declarative: instance,
+      });
+      const deliver = gateway.prepare(notification({ declarative: publish }));
+      for (const service of [apple, other]) {
+        expect(await deliver(deviceOf(subscribe(service).token))).toEqual(accepted);
+      }
+      const [toApple, toOther] = [apple, other].map(({ arrivals }) =>
+        JSON.parse(arrivals.list()[0]?.text ?? ''),
+      );
+      expect(toOther).not.toHaveProperty('web_push');
+      if (!isDeclarative) expect(toApple).toEqual(toOther);
+      else expect(toApple).toEqual(declarative);
+    }
+  });
+
+  it('gets the other form if the declarative one would be too large', async () => {
+    const service = startService({ host, http2: false });
+    const allowedHosts = [new URL(service.origin).host];
+    const gateway = openGateway({ allowedHosts, declarative: true });
+    const deliver = gateway.prepare(notification({ data: { a: 'x'.repeat(2_500) } }));
+    expect(await deliver(deviceOf(subscribe(service).token))).toEqual(accepted);
+    expect(JSON.parse(service.arrivals.list()[0]?.text ?? '')).not.toHaveProperty('web_push');
   });
 });
 

@@ -54,6 +54,10 @@ export const composeOperations: readonly Operation[] = [
           z
             .strictObject({
               platform: devicePlatform,
+              only: z
+                .enum(['safari'])
+                .nullable()
+                .describe('safari: only Safari gets it, in place of the other one; null: all do.'),
               configured: z.boolean().describe('Whether the instance has a credential for it.'),
               bytes: count.describe('Bytes that count towards the limit of the gateway.'),
               bytesMax: count,
@@ -93,6 +97,7 @@ export const composeOperations: readonly Operation[] = [
         faults,
         requests: requests.map((one) => ({
           ...one,
+          only: one.only ?? null,
           configured: instance[one.platform] !== undefined,
           method: 'POST' as const,
         })),

@@ -15,6 +15,8 @@ export interface Draft {
 /** What a gateway would get for one device. */
 export interface GatewayRequest {
   readonly platform: Platform;
+  /** The devices that get it, if they are not all of the platform. */
+  readonly only: 'safari' | undefined;
   /** Bytes that count towards the limit of the gateway. */
   readonly bytes: number;
   readonly bytesMax: number;

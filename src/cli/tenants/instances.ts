@@ -36,6 +36,12 @@ export const VAPID_KEY_FILE_OPTION: Option = {
   help: 'The VAPID private key that browsers have subscribed with elsewhere: base64, PEM or DER in base64. The store keeps the key.',
 };
 
+export const DECLARATIVE_OPTION: Option = {
+  name: 'declarative',
+  value: 'on|off',
+  help: 'Whether Safari gets messages that it can show without a service worker.',
+};
+
 export const APP_OPTION: Option = {
   name: 'app',
   value: 'ID',
@@ -79,7 +85,7 @@ export async function createInstance(call: Call): Promise<ExitCode> {
   const { given, admin } = call;
   noTenantId(call, 'instance');
   const subject = subjectOf(given);
-  const settings = { ...appOf(given), ...vapidSettingsOf(given, subject) };
+  const settings = { ...appOf(given), ...webSettingsOf(given, subject) };
   const id = await admin.create({ name: given.value('name'), settings });
   return printInstance(call, await admin.stored(id), {
     secrets: 'keys',
@@ -98,17 +104,17 @@ export async function changeInstance(call: Call): Promise<ExitCode> {
   const name = given.value('name');
   const subject = subjectOf(given);
   const app = appOf(given);
-  const vapid = vapidSettingsOf(given, subject);
-  if (name === undefined && vapid === undefined && app === undefined) {
+  const web = webSettingsOf(given, subject);
+  if (name === undefined && web === undefined && app === undefined) {
     throw new UsageError(
-      'change what? Give --name, --app, --vapid-subject or --vapid-private-key-file',
+      'change what? Give --name, --app, --vapid-subject, --vapid-private-key-file or --declarative',
     );
   }
-  const needsKeys = subject !== undefined && given.value('vapid-private-key-file') === undefined;
+  const needsKeys = web !== undefined && given.value('vapid-private-key-file') === undefined;
   if (needsKeys && vapidOf((await admin.stored(id)).settings) === undefined) {
     return fail(call, `instance ${id} has no VAPID keys, so it does not reach browsers`);
   }
-  await admin.update(id, { name, settings: { ...app, ...vapid } });
+  await admin.update(id, { name, settings: { ...app, ...web } });
   return printInstance(call, await admin.stored(id), { secrets: 'none' });
 }
 
@@ -169,12 +175,24 @@ function subjectOf(given: Arguments): string | undefined {
   return subject;
 }
 
-/** The settings that `--vapid-subject` and `--vapid-private-key-file` give; `undefined`: neither was given. */
-function vapidSettingsOf(given: Arguments, subject: string | undefined) {
+/** The settings of web push that options give; `undefined`: none was given. */
+function webSettingsOf(given: Arguments, subject: string | undefined) {
+  const declarative = declarativeOf(given);
   const file = given.value('vapid-private-key-file');
-  if (file === undefined)
-    return subject === undefined ? undefined : { web: { vapid: { subject } } };
-  const read = readVapidPair({ privateKeyFile: file });
-  if (!read.ok) throw new UsageError(`--vapid-private-key-file: ${read.why}`);
-  return { web: { vapid: { ...read.pair, ...(subject !== undefined && { subject }) } } };
+  const read = file === undefined ? undefined : readVapidPair({ privateKeyFile: file });
+  if (read?.ok === false) throw new UsageError(`--vapid-private-key-file: ${read.why}`);
+  const vapid = { ...(subject !== undefined && { subject }), ...read?.pair };
+  const web = {
+    ...(Object.keys(vapid).length > 0 && { vapid }),
+    ...(declarative !== undefined && { declarative }),
+  };
+  return Object.keys(web).length === 0 ? undefined : { web };
+}
+
+function declarativeOf(given: Arguments): boolean | undefined {
+  const word = given.value('declarative');
+  if (word !== undefined && word !== 'on' && word !== 'off') {
+    throw new UsageError('--declarative must be on or off');
+  }
+  return word === undefined ? undefined : word === 'on';
 }

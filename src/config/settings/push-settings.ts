@@ -183,6 +183,10 @@ const web = z
       ),
     allowPrivateAddresses: onOff(false, 'Allow push services at private and loopback addresses.'),
     caFile: gatewayCaFile,
+    declarative: onOff(
+      false,
+      'Send Safari messages that it can show without a service worker, unless a publish says otherwise with `web.declarative`.',
+    ),
   })
   .describe('How to reach browsers. Without it they get no notifications.');
 

@@ -32,9 +32,8 @@ const SHORT = Buffer.from(`01${'07'.repeat(30)}`, 'hex');
 
 function keyOf(point: string, d: string): KeyObject {
   const both = Buffer.from(point, 'base64url');
-  const [x, y] = [both.subarray(1, 33), both.subarray(33)].map((part) =>
-    part.toString('base64url'),
-  );
+  const x = both.subarray(1, 33).toString('base64url');
+  const y = both.subarray(33).toString('base64url');
   return createPrivateKey({
     format: 'jwk',
     key: { kty: 'EC', crv: 'P-256', x, y, d },

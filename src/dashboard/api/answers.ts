@@ -807,6 +807,7 @@ export type GatewayPause = {
 
 export type GatewayRequest = {
   readonly platform: Platform;
+  readonly only: "safari" | null;
   readonly configured: boolean;
   readonly bytes: number;
   readonly bytesMax: number;
@@ -1296,6 +1297,7 @@ export type WebSettings = {
   readonly allowedHosts: readonly string[];
   readonly allowPrivateAddresses: boolean;
   readonly caFile: string | null;
+  readonly declarative: boolean;
 };
 
 export type WebSettingsInput = {
@@ -1303,6 +1305,7 @@ export type WebSettingsInput = {
   readonly allowedHosts?: readonly string[] | undefined;
   readonly allowPrivateAddresses?: boolean | undefined;
   readonly caFile?: string | null | undefined;
+  readonly declarative?: boolean | undefined;
 };
 
 export type Webhook = {

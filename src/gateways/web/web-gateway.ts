@@ -1,5 +1,6 @@
 import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway.ts';
-import { webMessage } from '../../push/messages/web-message.ts';
+import { declarativeBytes, declarativeMessage } from '../../push/messages/declarative-message.ts';
+import { WEB_MESSAGE_BYTES_MAX, webMessage } from '../../push/messages/web-message.ts';
 import type { PushServiceRules } from '../../push/model/instance.ts';
 import type { WebPayload } from '../../push/payloads/web.ts';
 import { readEndpoint } from '../../push/requests/push-service.ts';
@@ -7,6 +8,7 @@ import { errorCode } from '../../runtime/error-code.ts';
 import type { Sender } from '../../runtime/fairness/sender-queue.ts';
 import { Recent } from '../../runtime/recent.ts';
 import { refused } from '../outcomes.ts';
+import { isApple } from './apple.ts';
 import { encrypt, type Plaintext, plaintextOf } from './encryption.ts';
 import { EncryptionBudget } from './encryption-budget.ts';
 import type { PushServices } from './push-services.ts';
@@ -21,7 +23,15 @@ export interface WebGatewayOptions {
   readonly rules: PushServiceRules;
   /** Closed by their owner. They must allow private addresses exactly if `rules` do. */
   readonly services: Pick<PushServices, 'send'>;
+  /** Whether Apple gets declarative messages if a publish does not say. */
+  readonly declarative: boolean;
   readonly nowMs: () => number;
+}
+
+/** The two forms of a publish. */
+interface Plaintexts {
+  readonly forApple: Plaintext;
+  readonly forOthers: Plaintext;
 }
 
 /** Enough for 8,000 messages a second at an answer time of 125 ms. */
@@ -49,19 +59,30 @@ export class WebGateway implements Gateway<'web'> {
 
   prepare(notification: Notification<WebPayload>): Deliver {
     const fields = new WebPushFields(notification);
-    const plaintext = plaintextOf(webMessage(notification.payload, notification));
+    const plaintexts = this.plaintextsOf(notification);
     return ({ token, isTrusted }) =>
-      this.deliver(token, isTrusted ? this.trusted : this.untrusted, plaintext, fields);
+      this.deliver(token, isTrusted ? this.trusted : this.untrusted, plaintexts, fields);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.authorizations.clear();
   }
 
+  private plaintextsOf(notification: Notification<WebPayload>): Plaintexts {
+    const { payload } = notification;
+    const forOthers = plaintextOf(webMessage(payload, notification));
+    if (!(payload.declarative ?? this.options.declarative))
+      return { forApple: forOthers, forOthers };
+    // The setting may be newer than the publish, which then was not measured for it.
+    const fits = declarativeBytes(payload, notification) <= WEB_MESSAGE_BYTES_MAX;
+    const forApple = fits ? plaintextOf(declarativeMessage(payload, notification)) : forOthers;
+    return { forApple, forOthers };
+  }
+
   private async deliver(
     token: string,
     sender: Sender,
-    plaintext: Plaintext,
+    { forApple, forOthers }: Plaintexts,
     fields: WebPushFields,
   ): Promise<Outcome> {
     const subscription = readSubscription(token);
@@ -71,6 +92,7 @@ export class WebGateway implements Gateway<'web'> {
 
     const permitted = this.encryptionBudget.take(sender);
     if (permitted !== undefined) await permitted;
+    const plaintext = isApple(subscription.hostname) ? forApple : forOthers;
     const body = encryptFor(subscription, plaintext);
     if (body === undefined) return refused('bad-keys');
     const nowMs = this.options.nowMs();

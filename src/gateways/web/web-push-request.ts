@@ -25,9 +25,9 @@ const SAME_FOR_ALL: readonly HeaderField[] = [
 ];
 
 /** The fields above with each urgency. */
-const sameForAll = Object.fromEntries(
+const sameForAll: ReadonlyMap<Urgency, readonly HeaderField[]> = new Map(
   urgencies.map((urgency) => [urgency, [...SAME_FOR_ALL, keptField('urgency', urgency)]]),
-) as Readonly<Record<Urgency, readonly HeaderField[]>>;
+);
 
 /**
  * Push services to which messages go without a topic of ours. Google keeps messages of four topics for an offline browser and
@@ -48,7 +48,7 @@ export class WebPushFields {
   private fieldsWithTopic: readonly HeaderField[] = [];
 
   constructor({ publishId, acceptedAtMs, payload }: Notification<WebPayload>) {
-    this.same = sameForAll[payload.urgency];
+    this.same = sameForAll.get(payload.urgency) ?? SAME_FOR_ALL;
     this.isTopicGiven = payload.topic !== undefined;
     this.topic = plainField('topic', payload.topic ?? topicOf(publishId));
     this.endsAtMs = acceptedAtMs + payload.timeToLiveSeconds * 1000;

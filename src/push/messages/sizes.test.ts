@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { readPayloads } from '../payloads/payloads.ts';
 import { FieldFault } from '../refusal.ts';
 import { apnsMessage } from './apns-message.ts';
+import { declarativeMessage } from './declarative-message.ts';
 import { fcmMessage, fcmMessageBytes } from './fcm-message.ts';
 import { right, tracking } from './messages.fixture.ts';
 import { findOversize } from './sizes.ts';
@@ -33,7 +34,7 @@ function sizeOf(platform: 'apns' | 'fcm' | 'web', body: Record<string, unknown>)
 }
 
 const oversize = (body: Record<string, unknown>, bodyBytes: number) =>
-  findOversize(right(readPayloads(body)), tracking.instanceId, bodyBytes);
+  findOversize(right(readPayloads(body)), tracking, bodyBytes);
 
 describe('a message', () => {
   it.each([
@@ -87,6 +88,34 @@ describe('a message', () => {
       );
     }
     expect(oversize(deep(1000), LARGE)).toBeUndefined();
+  });
+
+  it('for Safari is measured in its declarative form, which has the data twice', () => {
+    const most = 3993;
+    const bytesOf = (body: Record<string, unknown>) => {
+      const { web } = right(readPayloads(body));
+      return web === undefined ? 0 : Buffer.byteLength(declarativeMessage(web, tracking));
+    };
+    const fill = (text: string, declarative?: boolean) => ({
+      web: { notification: { title: text }, data: { a: text }, declarative },
+    });
+    const length = Math.floor((most - bytesOf(fill(''))) / 3);
+    const [fits, tooLarge] = ['x'.repeat(length), 'x'.repeat(length + 1)];
+    const fault = (text: string, declarative?: boolean, instance = false) =>
+      findOversize(
+        right(readPayloads(fill(text, declarative))),
+        { ...tracking, declarative: instance },
+        LARGE,
+      );
+    expect(fault(fits, true)).toBeUndefined();
+    expect(fault(tooLarge, true)).toMatchObject({ field: 'web' });
+    expect(fault(tooLarge, undefined, true)).toMatchObject({ field: 'web' });
+    expect(fault(tooLarge, false, true)).toBeUndefined();
+    expect(fault(tooLarge)).toBeUndefined();
+    // A small body: each button gets the link.
+    const actions = Array.from({ length: 100 }, () => ({}));
+    const web = { notification: { deep_link: '/'.padEnd(300, 'x'), actions }, declarative: true };
+    expect(oversize({ web }, 698)).toMatchObject({ field: 'web' });
   });
 
   it('cannot be too large if the body is small', () => {

@@ -6,6 +6,7 @@ import type { Payloads } from '../payloads/payloads.ts';
 import type { WebPayload } from '../payloads/web.ts';
 import { FieldFault } from '../refusal.ts';
 import { APNS_MESSAGE_BYTES_MAX, apnsMessage } from './apns-message.ts';
+import { declarativeBytes } from './declarative-message.ts';
 import { FCM_MESSAGE_BYTES_MAX, fcmMessage, fcmMessageBytes } from './fcm-message.ts';
 import { nestsDeeperThan } from './nesting.ts';
 import type { Tracking } from './tracking.ts';
@@ -25,17 +26,30 @@ const SMALL_BODY_BYTES =
 /** A message of the largest size cannot be nested deeper: each level takes two brackets. */
 const LEVELS_MAX = APNS_MESSAGE_BYTES_MAX / 2;
 
+/** The instance of a publish, as far as it changes the size of messages. */
+export interface MeasuredFor {
+  readonly instanceId: string;
+  /** Whether its messages for Safari are declarative if a publish does not say. */
+  readonly declarative?: boolean | undefined;
+}
+
 /**
  * Finds a message that would be too large for its gateway with the server's additions. Builds and measures messages only
  * if the body is not small.
  */
 export function findOversize(
   { apns, fcm, web }: Payloads,
-  instanceId: string,
+  { instanceId, declarative = false }: MeasuredFor,
   bodyBytes: number,
 ): FieldFault | undefined {
-  if (bodyBytes <= SMALL_BODY_BYTES) return undefined;
   const tracking = { instanceId, publishId: NIL_PUBLISH_ID };
+  // It has the data twice and a link in each button, so a small body can make a large one.
+  if (web && (web.declarative ?? declarative)) {
+    const measure = () => declarativeBytes(web, tracking);
+    const fault = refuseSize('web', web, WEB_MESSAGE_BYTES_MAX, measure);
+    if (fault !== undefined) return fault;
+  }
+  if (bodyBytes <= SMALL_BODY_BYTES) return undefined;
   return (
     (apns && refuseSize('apns', apns, APNS_MESSAGE_BYTES_MAX, () => apnsBytes(apns, tracking))) ??
     (fcm && refuseSize('fcm', fcm, FCM_MESSAGE_BYTES_MAX, () => fcmBytes(fcm, tracking))) ??

@@ -63,7 +63,13 @@ export interface PushInstance {
   };
   /** What happens when a user who has reached the limit of devices signs in on another one. */
   readonly whenUserIsFull: 'refuse' | 'replace-oldest';
-  readonly web: ({ readonly vapidPublicKey: string } & PushServiceRules) | undefined;
+  readonly web:
+    | ({
+        readonly vapidPublicKey: string;
+        /** Whether Safari gets messages that it can show without a service worker. */
+        readonly declarative: boolean;
+      } & PushServiceRules)
+    | undefined;
   readonly webhooks: readonly InstanceWebhook[];
 }
 

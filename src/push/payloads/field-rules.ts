@@ -97,6 +97,12 @@ export function textIn(fields: JsonObject, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
+/** A field, if it is true or false. */
+export function flagIn(fields: JsonObject, name: string): boolean | undefined {
+  const value = fields[name];
+  return typeof value === 'boolean' ? value : undefined;
+}
+
 /** A field, if it is a number. */
 export function numberIn(fields: JsonObject, name: string): number | undefined {
   const value = fields[name];

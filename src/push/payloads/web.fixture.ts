@@ -9,6 +9,7 @@ export function webPayload(fields: Partial<WebPayload> = {}): WebPayload {
     urgency: 'normal',
     topic: undefined,
     appBadge: undefined,
+    declarative: undefined,
     ...fields,
   };
 }

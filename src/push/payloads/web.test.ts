@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { FieldFault } from '../refusal.ts';
+import { webPayload } from './web.fixture.ts';
 import { readWebPayload } from './web.ts';
 
 const full = {
@@ -19,12 +20,9 @@ const fault = (field: string, reason: string) => new FieldFault(field, reason);
 
 describe('a payload for browsers', () => {
   it('is read as documented', () => {
-    expect(readWebPayload(full)).toEqual({
-      timeToLiveSeconds: 3600,
-      notification: full.notification,
-      data: full.data,
-      urgency: 'normal',
-    });
+    expect(readWebPayload(full)).toEqual(
+      webPayload({ notification: full.notification, data: full.data }),
+    );
   });
 
   it('may say how soon, in place of what, and with which number on the icon', () => {
@@ -74,25 +72,16 @@ describe('a payload for browsers', () => {
   });
 
   it('needs no fields: the browser then gets only data, for 4 weeks', () => {
-    const empty = {
-      timeToLiveSeconds: 2_419_200,
-      notification: undefined,
-      data: undefined,
-      urgency: 'normal' as const,
-    };
+    const empty = webPayload({ timeToLiveSeconds: 2_419_200 });
     expect(readWebPayload({})).toEqual(empty);
     expect(readWebPayload({ time_to_live: null, notification: null, data: null })).toEqual(empty);
   });
 
   it('may have undocumented fields', () => {
-    expect(
-      readWebPayload({ sound: 7, notification: { actions: [], title: 'a', icon: null } }),
-    ).toEqual({
-      timeToLiveSeconds: 2_419_200,
-      notification: { actions: [], title: 'a' },
-      data: undefined,
-      urgency: 'normal',
-    });
+    const notification = { actions: [], title: 'a', icon: null };
+    expect(readWebPayload({ sound: 7, notification })).toEqual(
+      webPayload({ timeToLiveSeconds: 2_419_200, notification: { actions: [], title: 'a' } }),
+    );
   });
 
   it.each([0, 1, 2_419_200])('may be kept for %d seconds', (time_to_live) => {
@@ -131,6 +120,9 @@ describe('a payload for browsers', () => {
       expect(readWebPayload({ data: value })).toEqual(fault('web.data', 'must be an object'));
     }
     for (const value of ['true', 1, {}]) {
+      expect(readWebPayload({ declarative: value })).toEqual(
+        fault('web.declarative', 'must be true or false'),
+      );
       expect(
         readWebPayload({ notification: { hide_notification_if_site_has_focus: value } }),
       ).toEqual(

@@ -6,6 +6,7 @@ import {
   type FieldRules,
   findFault,
   flag,
+  flagIn,
   isPusherKey,
   numberIn,
   object,
@@ -35,6 +36,8 @@ export interface WebPayload {
   readonly topic: string | undefined;
   /** The number on the icon of the web app; 0 removes it. */
   readonly appBadge: number | undefined;
+  /** Whether Safari gets a form that it can show without a service worker; `undefined`: as the instance is set. */
+  readonly declarative: boolean | undefined;
 }
 
 /** Source: RFC 8030, 5.4. Apple decodes the topic, and base64 has no text of 1, 5, 9 and so on characters. */
@@ -50,6 +53,7 @@ const payloadRules: FieldRules = [
   ['urgency', oneOf(...urgencies)],
   ['topic', topic],
   ['app_badge', wholeNumber(0, Number.MAX_SAFE_INTEGER)],
+  ['declarative', flag],
 ];
 
 /** The fields of `web` that are read. */
@@ -78,5 +82,6 @@ export function readWebPayload(payload: JsonObject): WebPayload | FieldFault {
     urgency: urgencies.find((one) => one === payload['urgency']) ?? 'normal',
     topic: textIn(payload, 'topic'),
     appBadge: numberIn(payload, 'app_badge'),
+    declarative: flagIn(payload, 'declarative'),
   };
 }

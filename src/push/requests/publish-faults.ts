@@ -42,7 +42,7 @@ export function readDraft(
   for (const platform of given) {
     const read = kept(readPayloads({ [platform]: fields[platform] }));
     if (read === undefined) continue;
-    const oversize = findOversize(read, context.instanceId, context.bodyBytes);
+    const oversize = findOversize(read, context, context.bodyBytes);
     if (oversize !== undefined) faults.push(oversize);
     Object.assign(payloads, { [platform]: read[platform] });
   }

@@ -1,5 +1,5 @@
 import { isGiven, type JsonObject, readJsonObjectText } from '../../runtime/json-object.ts';
-import { findOversize } from '../messages/sizes.ts';
+import { findOversize, type MeasuredFor } from '../messages/sizes.ts';
 import { platforms } from '../model/device.ts';
 import { INTEREST_LENGTH_MAX, isInterest } from '../model/interest.ts';
 import type { PublishRequest, PublishTarget } from '../model/publish.ts';
@@ -22,8 +22,7 @@ const WEBHOOK_URL_LENGTH_MAX = 2048;
 const WEBHOOK_URL = /^https?:\/\/[^/\\?#\s\p{Cc}\p{Cs}][^\s\p{Cc}\p{Cs}]*$/iu;
 
 /** What a publish is read for. */
-export interface PublishContext {
-  readonly instanceId: string;
+export interface PublishContext extends MeasuredFor {
   readonly nowMs: number;
   /** What the app of the instance allows; `undefined`: the instance has no app. */
   readonly liveRules?: LiveRules | undefined;
@@ -53,13 +52,14 @@ function readFields(
   kind: Kind,
   fields: JsonObject,
   bodyBytes: number,
-  { instanceId, nowMs, liveRules }: PublishContext,
+  context: PublishContext,
 ): Omit<PublishRequest, 'body'> | FieldFault {
   const target = readNewTarget(kind, fields);
   if (target instanceof FieldFault) return target;
   const payloads = readPayloads(fields);
   if (payloads instanceof FieldFault) return payloads;
-  const oversize = findOversize(payloads, instanceId, bodyBytes);
+  const { nowMs, liveRules } = context;
+  const oversize = findOversize(payloads, context, bodyBytes);
   if (oversize !== undefined) return oversize;
   const webhook = readWebhookUrl(fields['webhookUrl']);
   if (webhook instanceof FieldFault) return webhook;

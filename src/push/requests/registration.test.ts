@@ -19,6 +19,7 @@ const instance: PushInstance = {
   webhooks: [],
   web: {
     vapidPublicKey: '',
+    declarative: false,
     allowedHosts: ['updates.push.services.mozilla.com'],
     allowPrivateAddresses: false,
   },

@@ -19,7 +19,7 @@ export function payloadFault(payloads: JsonObject, instanceId: string): FieldFau
   const smallest = fillObject(payloads, () => '');
   const shortest = readPayloads(smallest);
   if (shortest instanceof FieldFault) return undefined;
-  return findOversize(shortest, instanceId, Buffer.byteLength(JSON.stringify(smallest)));
+  return findOversize(shortest, { instanceId }, Buffer.byteLength(JSON.stringify(smallest)));
 }
 
 /** The part of the payloads that a path names. If a name on the way is unknown, the part that should have it. */

@@ -144,6 +144,25 @@ describe('a preview of a publish', () => {
     expect(JSON.stringify(json)).not.toContain(privateKey.split('\n')[1] ?? '');
   });
 
+  it('shows the message for Safari beside that of other browsers, if it is another', async () => {
+    const { id } = await newInstance(server);
+    const body = { interests: ['a'], web: { notification: { title: 'Hi' } } };
+    const requestsOf = async (declarative?: boolean) => {
+      const web = { ...body.web, declarative };
+      const { json } = await ask('POST', `/instances/${id}/previews`, { ...body, web });
+      return json['requests'] as { only: string | null; body: string }[];
+    };
+    expect((await requestsOf()).map(({ only }) => only)).toEqual([null]);
+    const [toAll, toSafari] = await requestsOf(true);
+    expect(toAll).toMatchObject({ only: null });
+    expect(toSafari).toMatchObject({ only: 'safari' });
+    expect(JSON.parse(toSafari?.body ?? '')).toMatchObject({ web_push: 8030, mutable: true });
+
+    await ask('PATCH', `/instances/${id}`, { web: { declarative: true } });
+    await eventually(requestsOf, (requests) => requests.length === 2);
+    expect(await requestsOf(false)).toHaveLength(1);
+  });
+
   it('counts the devices of each platform once, whatever names they have', async () => {
     const instance = await newInstance(server);
     const { id } = instance;

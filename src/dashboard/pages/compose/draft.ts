@@ -100,7 +100,7 @@ export function webOf(body: Json, name: string): string {
 }
 
 /** The body with such a field. An empty one leaves. */
-export function withWeb(body: Json, name: string, value: string | number): Json {
+export function withWeb(body: Json, name: string, value: string | number | boolean): Json {
   const { [name]: _, ...rest } = isObject(body['web']) ? body['web'] : {};
   return { ...body, web: value === '' ? rest : { ...rest, [name]: value } };
 }

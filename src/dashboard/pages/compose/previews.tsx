@@ -42,7 +42,7 @@ export function Previews({
           ))}
         </div>
         {preview?.requests.map((request) => (
-          <ExactRequest key={request.platform} request={request} />
+          <ExactRequest key={nameOf(request)} request={request} />
         ))}
       </div>
     </Card>
@@ -50,20 +50,25 @@ export function Previews({
 }
 
 function ExactRequest({ request }: { readonly request: Request }) {
-  const { platform, bytes, bytesMax, configured } = request;
+  const { bytes, bytesMax, configured } = request;
+  const name = nameOf(request);
   const isTooLarge = bytes > bytesMax;
   return (
     <details>
       <summary>
-        Request of {platform}{' '}
+        Request of {name}{' '}
         <span class={isTooLarge ? 'bad' : 'muted'}>
           {count(bytes)} of {count(bytesMax)} B{isTooLarge ? ', too large' : ''}
         </span>{' '}
         {!configured && <span class="tag warn">no credential</span>}
       </summary>
-      <Code label={`Exact request for ${platform}`} text={asText(request)} />
+      <Code label={`Exact request for ${name}`} text={asText(request)} />
     </details>
   );
+}
+
+function nameOf({ platform, only }: Request): string {
+  return only === null ? platform : `${platform} in Safari`;
 }
 
 function asText({ platform, method, url, headers, body }: Request): string {

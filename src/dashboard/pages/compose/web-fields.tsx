@@ -5,7 +5,7 @@ const urgencies = ['very-low', 'low', 'high'] as const;
 
 /** What only browsers have. */
 export function WebFields() {
-  const write = (name: string, value: string | number) => {
+  const write = (name: string, value: string | number | boolean) => {
     draft.value = withWeb(draft.value, name, value);
   };
   return (
@@ -36,6 +36,21 @@ export function WebFields() {
         value={webOf(draft.value, 'app_badge')}
         write={(text) => write('app_badge', /^\d+$/.test(text) ? Number(text) : text)}
       />
+      <Field label="Safari shows it itself" hint="Also if the service worker is gone.">
+        {(given) => (
+          <select
+            {...given}
+            value={webOf(draft.value, 'declarative')}
+            onChange={({ currentTarget: { value } }) => {
+              write('declarative', value === '' ? '' : value === 'true');
+            }}
+          >
+            <option value="">as the instance is set</option>
+            <option value="true">yes</option>
+            <option value="false">no</option>
+          </select>
+        )}
+      </Field>
     </fieldset>
   );
 }

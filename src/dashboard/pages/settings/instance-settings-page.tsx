@@ -12,13 +12,21 @@ import { TenantForm } from './tenant-form.tsx';
 type Change = NonNullable<Given<'PATCH /instances/{id}'>['body']>;
 
 const REPLACES = 'replacesOldest';
+const DECLARATIVE = 'declarative';
 
 const switches = [
   {
     name: REPLACES,
     word: 'A user with 100 devices of a platform loses the oldest one by signing in on another',
   },
-] as const;
+];
+
+const webSwitches = [
+  {
+    name: DECLARATIVE,
+    word: 'Safari gets messages that it can show without the service worker of the site',
+  },
+];
 
 /** How is this push instance set? */
 export default function InstanceSettingsPage({ instance: id }: { readonly instance: string }) {
@@ -54,14 +62,22 @@ function InstanceForm({
       isConfigured={instance.source === 'configuration'}
       kept={{
         name: instance.name,
-        switches: { [REPLACES]: instance.whenUserIsFull === 'replace-oldest' },
+        switches: {
+          [REPLACES]: instance.whenUserIsFull === 'replace-oldest',
+          [DECLARATIVE]: instance.web?.declarative === true,
+        },
         limits: instance.limits,
       }}
-      switches={switches}
+      switches={instance.web === undefined ? switches : [...switches, ...webSwitches]}
       hint="0: no limit."
       bodyOf={({ switches: switched, ...change }): Change => ({
         ...change,
-        ...(switched && { whenUserIsFull: switched[REPLACES] ? 'replace-oldest' : 'refuse' }),
+        ...(switched?.[REPLACES] !== undefined && {
+          whenUserIsFull: switched[REPLACES] ? 'replace-oldest' : 'refuse',
+        }),
+        ...(switched?.[DECLARATIVE] !== undefined && {
+          web: { declarative: switched[DECLARATIVE] },
+        }),
       })}
       patch={(body, isDryRun) =>
         call('PATCH /instances/{id}', { path, query: isDryRun ? { 'dry-run': 'true' } : {}, body })

@@ -62,6 +62,7 @@ export class Composer implements Composing {
     const instance = this.instance(settings.id);
     const { faults, target, payloads, live } = readDraft(kind, fields, {
       instanceId: settings.id,
+      declarative: settings.web?.declarative,
       nowMs,
       bodyBytes: body.length,
       liveRules: this.options.live.rulesOf(instance),

@@ -9,6 +9,10 @@ import { type HeaderField, plainField } from '../../../outgoing/http2/hpack/head
 import type { Notification } from '../../../push/gateway.ts';
 import { APNS_MESSAGE_BYTES_MAX, apnsMessage } from '../../../push/messages/apns-message.ts';
 import {
+  declarativeBytes,
+  declarativeMessage,
+} from '../../../push/messages/declarative-message.ts';
+import {
   FCM_MESSAGE_BYTES_MAX,
   fcmMessage,
   fcmMessageBytes,
@@ -43,7 +47,7 @@ export function gatewayRequests(
   return [
     ...(apns === undefined ? [] : [apnsRequest({ ...about, payload: apns }, instance)]),
     ...(fcm === undefined ? [] : [fcmRequest({ ...about, payload: fcm }, instance)]),
-    ...(web === undefined ? [] : [webRequest({ ...about, payload: web })]),
+    ...(web === undefined ? [] : webRequests({ ...about, payload: web }, instance)),
   ];
 }
 
@@ -58,6 +62,7 @@ function apnsRequest(
   const authorization = plainField('authorization', `bearer ${CREDENTIAL}`);
   return {
     platform: 'apns',
+    only: undefined,
     bytes: Buffer.byteLength(body),
     bytesMax: APNS_MESSAGE_BYTES_MAX,
     url: `${origin ?? service}${path}`,
@@ -74,6 +79,7 @@ function fcmRequest(
   const bodies = new FcmBodies(notification);
   return {
     platform: 'fcm',
+    only: undefined,
     bytes: fcmMessageBytes(message),
     bytesMax: FCM_MESSAGE_BYTES_MAX,
     url: `${fcm?.origin ?? FCM_ORIGIN}${fcmPath(PROJECT)}`,
@@ -82,11 +88,25 @@ function fcmRequest(
   };
 }
 
-function webRequest(notification: Notification<WebPayload>): GatewayRequest {
-  const body = webMessage(notification.payload, notification);
+function webRequests(
+  notification: Notification<WebPayload>,
+  { web }: InstanceSettings,
+): readonly GatewayRequest[] {
+  const { payload } = notification;
+  const toAll = webRequest(notification, webMessage(payload, notification));
+  const isDeclarative = payload.declarative ?? web?.declarative ?? false;
+  // One that is too large could have any size, and is never sent.
+  const fits = declarativeBytes(payload, notification) <= WEB_MESSAGE_BYTES_MAX;
+  if (!isDeclarative || !fits) return [toAll];
+  const declarative = declarativeMessage(payload, notification);
+  return [toAll, { ...webRequest(notification, declarative), only: 'safari' }];
+}
+
+function webRequest(notification: Notification<WebPayload>, body: string): GatewayRequest {
   const fields = new WebPushFields(notification).at(notification.acceptedAtMs, PUSH_SERVICE);
   return {
     platform: 'web',
+    only: undefined,
     bytes: Buffer.byteLength(body),
     bytesMax: WEB_MESSAGE_BYTES_MAX,
     url: ENDPOINT,

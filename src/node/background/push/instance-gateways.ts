@@ -274,7 +274,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   }
 
   private webFrom(settings: NonNullable<InstanceSettings['web']>) {
-    const { vapid, allowedHosts, allowPrivateAddresses, caFile } = settings;
+    const { vapid, allowedHosts, allowPrivateAddresses, declarative, caFile } = settings;
     const ca = readCa('web.caFile', caFile);
     return {
       from: JSON.stringify([settings, ca]),
@@ -282,6 +282,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
         new WebGateway({
           vapid,
           rules: { allowedHosts, allowPrivateAddresses },
+          declarative,
           services: this.pushServicesOf(allowPrivateAddresses, ca),
           nowMs: Date.now,
         }),

@@ -41,6 +41,7 @@ export const INSTANCE: PushInstance = {
     vapidPublicKey:
       'BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8',
     allowedHosts: ['push.example.net'],
+    declarative: false,
     allowPrivateAddresses: false,
   },
 };

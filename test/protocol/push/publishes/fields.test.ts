@@ -76,6 +76,7 @@ describe('web', () => {
     [{ time_to_live: 0, notification }],
     [{ urgency: 'very-low', topic: 'chat-7', app_badge: 0, notification }],
     [{ urgency: null, topic: null, app_badge: null }],
+    [{ declarative: true, notification }],
     [{ time_to_live: null, notification, data: null }],
     [{ notification: { title: null, vibrate: [1] }, newer: 1 }],
     [{ data: { Pusher: 1, a: { pusher: 1 } } }],
@@ -110,6 +111,7 @@ describe('web', () => {
     [{ app_badge: -1 }, 'web.app_badge'],
     [{ app_badge: 1.5 }, 'web.app_badge'],
     [{ app_badge: '3' }, 'web.app_badge'],
+    [{ declarative: 'yes' }, 'web.declarative'],
   ])('may not be %j', async (web, field) => {
     expect(await withFields({ web })).toMatchObject(fieldRefusal(field));
   });

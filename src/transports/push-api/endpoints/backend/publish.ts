@@ -62,7 +62,12 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
     const nowMs = now();
     const app = context.live?.appOf(instance);
     const liveRules = app && liveRulesOf(app);
-    const read = readPublishRequest(kind, body, { instanceId: instance.id, nowMs, liveRules });
+    const read = readPublishRequest(kind, body, {
+      instanceId: instance.id,
+      declarative: instance.web?.declarative,
+      nowMs,
+      liveRules,
+    });
     if (read instanceof PushRefusal) {
       invalid?.();
       return read;
