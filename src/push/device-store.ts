@@ -18,7 +18,10 @@ export interface DeviceStore {
   delete(device: DeviceKey): Promise<void>;
   /** `false` here and below: there is no such device. */
   setMetadata(change: MetadataChange): Promise<boolean>;
-  /** Deletes the token of the device. The device is untrusted until a gateway accepts its new token. */
+  /**
+   * Replaces the token of the device. With another identity, the device is untrusted until a gateway accepts it, and
+   * another device that has it is deleted in the same commit.
+   */
   setToken(change: TokenChange): Promise<boolean>;
   setUser(change: UserChange): Promise<SetUserResult>;
   /** A part of a device's interests, in the order of their UTF-8 bytes. */

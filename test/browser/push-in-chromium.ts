@@ -1,5 +1,5 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page, Worker } from 'playwright-core';
 import { newP256Pair } from '../../src/fake-gateways/p256.ts';
 import type { Autopush } from '../../testing/browsers/autopush.ts';
 
@@ -18,7 +18,14 @@ export interface ShownNotification {
   readonly title: string;
   readonly body: string;
   readonly data: unknown;
+  /** The options, as far as the browser keeps them. */
+  readonly [option: string]: unknown;
 }
+
+const OPTIONS = [
+  ...['title', 'body', 'data', 'icon', 'image', 'badge', 'tag', 'lang', 'dir', 'renotify'],
+  ...['requireInteraction', 'silent', 'timestamp', 'vibrate'],
+];
 
 /**
  * Enables push for the pages of a browser: allows notifications, and makes subscriptions in this process, because
@@ -100,20 +107,83 @@ export async function shownNotifications(
   const shown = await page.waitForFunction(`(async () => {
     const registration = await navigator.serviceWorker.ready;
     const shown = await registration.getNotifications();
-    return shown.length === ${many} && shown.map(({ title, body, data }) => ({ title, body, data }));
+    return shown.length === ${many} && shown.map((one) => ({
+      ...Object.fromEntries(${JSON.stringify(OPTIONS)}.map((name) => [name, one[name]])),
+      actions: one.actions.map(({ action, title, icon }) => ({ action, title, icon })),
+    }));
   })()`);
   return (await shown.jsonValue()) as readonly ShownNotification[];
 }
 
-/** Simulates a click on the only notification. The browser does not let a script open a window. */
-export async function clickNotification(page: Page): Promise<void> {
-  const [worker] = page.context().serviceWorkers();
-  if (worker === undefined) throw new Error('There is no service worker');
-  await worker.evaluate(`(async () => {
+/** Simulates a click on the only notification, or on a button of it. The browser does not let a script open a window. */
+export async function clickNotification(page: Page, action = ''): Promise<void> {
+  await workerOf(page).evaluate(`(async () => {
     const [notification] = await self.registration.getNotifications();
-    const click = new NotificationEvent('notificationclick', { notification });
+    const action = ${JSON.stringify(action)};
+    const click = new NotificationEvent('notificationclick', { notification, action });
     // waitUntil() works only for events of the browser.
     Object.defineProperty(click, 'waitUntil', { value: () => undefined });
     self.dispatchEvent(click);
   })()`);
+}
+
+/**
+ * Replaces the subscription of a page, as the browser does from time to time: the page finds the new one, and the worker
+ * gets an event. Returns the new one when the worker is done.
+ */
+export async function replaceSubscription(
+  page: Page,
+  old: Subscription,
+  autopush: Pick<Autopush, 'newEndpoint'>,
+): Promise<{ readonly endpoint: string }> {
+  const { applicationServerKey } = old;
+  const { publicText: p256dh } = newP256Pair();
+  const keys = { p256dh, auth: randomBytes(16).toString('base64url') };
+  const endpoint = autopush.newEndpoint(applicationServerKey);
+  const renewed = { endpoint, expirationTime: null, keys };
+  await page.evaluate(
+    `localStorage.setItem('push-subscription', ${JSON.stringify(JSON.stringify(renewed))})`,
+  );
+  await workerOf(page).evaluate(`(async () => {
+    const applicationServerKey = Uint8Array.fromBase64(
+      ${JSON.stringify(applicationServerKey)},
+      { alphabet: 'base64url' },
+    ).buffer;
+    const change = new Event('pushsubscriptionchange');
+    const waited = [];
+    Object.assign(change, {
+      oldSubscription: { endpoint: ${JSON.stringify(old.endpoint)}, options: { applicationServerKey } },
+      newSubscription: ${JSON.stringify(renewed)},
+      // waitUntil() works only for events of the browser.
+      waitUntil: (promise) => waited.push(promise),
+    });
+    self.dispatchEvent(change);
+    await Promise.all(waited);
+  })()`);
+  return renewed;
+}
+
+/** Passes a declarative message to the service worker of a page, as Safari does: with the notification that it would show. */
+export async function deliverDeclared(page: Page, notification: object): Promise<void> {
+  await workerOf(page).evaluate(`(async () => {
+    const { title, ...options } = ${JSON.stringify(notification)};
+    await self.registration.showNotification(title, options);
+    const [proposed] = await self.registration.getNotifications();
+    proposed.close();
+    const push = new Event('push');
+    const waited = [];
+    Object.assign(push, {
+      data: null,
+      notification: proposed,
+      waitUntil: (promise) => waited.push(promise),
+    });
+    self.dispatchEvent(push);
+    await Promise.all(waited);
+  })()`);
+}
+
+function workerOf(page: Page): Worker {
+  const [worker] = page.context().serviceWorkers();
+  if (worker === undefined) throw new Error('There is no service worker');
+  return worker;
 }

@@ -205,9 +205,10 @@ export class MemoryDevices implements DeviceStore {
     if (device === undefined) return false;
     const { instance, token, identity, nowMs } = change;
     device.seenAtMs = nowMs;
-    if (device.token.identity === identity) return true;
-    this.removeHolders(instance, identity, device);
+    const isSame = device.token.identity === identity;
     device.token = { token, identity };
+    if (isSame) return true;
+    this.removeHolders(instance, identity, device);
     device.acceptedAtMs = undefined;
     device.pause = undefined;
     this.onNewToken(device.number, nowMs);

@@ -7,7 +7,7 @@ import { platforms } from '../model/device.ts';
 import { newDeviceId } from '../model/device-id.ts';
 import type { PushInstance } from '../model/instance.ts';
 import { PushRefusal } from '../refusal.ts';
-import { readFcmToken, readRegistration } from './registration.ts';
+import { readNewToken, readRegistration } from './registration.ts';
 
 const instance: PushInstance = {
   id: '8f9a6e22-2483-49aa-8552-125f1a4c5781',
@@ -136,14 +136,20 @@ describe('an fcm device', () => {
         '`token`: must be a string of 1 to 4096 printable ASCII characters without spaces',
       );
       expect(read({ token })).toEqual(why);
-      expect(readFcmToken({ token })).toEqual(why);
+      expect(readNewToken('fcm', { token }, instance)).toEqual(why);
     },
   );
 
   it('may get a new token', () => {
-    expect(readFcmToken({ token: '!' })).toEqual({ token: '!', identity: tokenIdentity('fcm:!') });
+    expect(readNewToken('fcm', { token: '!' }, instance)).toEqual({
+      token: '!',
+      identity: tokenIdentity('fcm:!'),
+    });
     const token = 'x'.repeat(4096);
-    expect(readFcmToken({ token })).toEqual({ token, identity: tokenIdentity(`fcm:${token}`) });
+    expect(readNewToken('fcm', { token }, instance)).toEqual({
+      token,
+      identity: tokenIdentity(`fcm:${token}`),
+    });
   });
 
   it.each<{ readonly ids: unknown }>([

@@ -83,8 +83,17 @@ function readFcm(body: JsonObject): PlatformFields | PushRefusal {
   return { ...token, bundleId: undefined };
 }
 
+/** Reads another token of a registered device: an Android device, or else a browser. */
+export function readNewToken(
+  platform: Platform | undefined,
+  body: JsonObject,
+  instance: PushInstance,
+): DeviceToken | PushRefusal {
+  return platform === 'fcm' ? readFcmToken(body) : readSubscription(body, instance);
+}
+
 /** Reads the token of an Android device. The token includes the app. */
-export function readFcmToken({ token }: JsonObject): DeviceToken | PushRefusal {
+function readFcmToken({ token }: JsonObject): DeviceToken | PushRefusal {
   return typeof token === 'string' && FCM_TOKEN.test(token)
     ? { token, identity: tokenIdentity(`fcm:${token}`) }
     : refuse('token', 'must be a string of 1 to 4096 printable ASCII characters without spaces');
@@ -100,12 +109,15 @@ function checkPreviousIds(value: unknown): PushRefusal | undefined {
   return isValid ? undefined : refuse('knownPreviousClientIds', 'must be an array of strings');
 }
 
-function readWeb({ token }: JsonObject, { web }: PushInstance): PlatformFields | PushRefusal {
-  if (web === undefined) {
-    return new PushRefusal('bad-device-request', 'The instance has no web push configured');
-  }
-  const read = readWebToken(token, web);
+function readWeb(body: JsonObject, instance: PushInstance): PlatformFields | PushRefusal {
+  const read = readSubscription(body, instance);
   return read instanceof PushRefusal ? read : { ...read, bundleId: undefined };
+}
+
+function readSubscription({ token }: JsonObject, { web }: PushInstance): DeviceToken | PushRefusal {
+  return web === undefined
+    ? new PushRefusal('bad-device-request', 'The instance has no web push configured')
+    : readWebToken(token, web);
 }
 
 function readMetadataField(value: unknown): DeviceMetadata | PushRefusal {

@@ -53,6 +53,7 @@ describe('findRoute', () => {
     ['DELETE', `${DEVICES}/fcm/fcm-1`, 'deleteDevice', { platform: 'fcm', device: 'fcm-1' }],
     ['PUT', `${DEVICES}/fcm/d/metadata`, 'setMetadata', { platform: 'fcm', device: 'd' }],
     ['PUT', `${DEVICES}/fcm/d/token`, 'setToken', { platform: 'fcm', device: 'd' }],
+    ['PUT', `${DEVICES}/web/d/token`, 'setToken', { platform: 'web', device: 'd' }],
     ['PUT', `${DEVICES}/apns/d/user`, 'setUser', { platform: 'apns', device: 'd' }],
     ['GET', `${DEVICES}/web/d/interests`, 'readInterests', { platform: 'web', device: 'd' }],
     ['PUT', `${DEVICES}/web/d/interests`, 'setInterests', { platform: 'web', device: 'd' }],

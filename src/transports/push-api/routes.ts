@@ -34,6 +34,8 @@ export const routes = [
   ['DELETE', DEVICE, 'deleteDevice'],
   ['PUT', `${DEVICE}/metadata`, 'setMetadata'],
   ['PUT', `${DEVICE_API}/devices/fcm/:device/token`, 'setToken'],
+  // Our own: our service worker moves a browser to its new subscription.
+  ['PUT', `${DEVICE_API}/devices/web/:device/token`, 'setToken'],
   ['PUT', `${DEVICE}/user`, 'setUser'],
   ['GET', `${DEVICE}/interests`, 'readInterests'],
   ['PUT', `${DEVICE}/interests`, 'setInterests'],
@@ -95,8 +97,8 @@ function patternOf(path: string, group: readonly (typeof routes)[number][]): Pat
     segments,
     at: {
       instance: segments.indexOf(':instance'),
-      // One path has the literal platform `fcm`.
-      platform: segments.findIndex((segment) => segment === ':platform' || segment === 'fcm'),
+      // Some paths have a literal platform.
+      platform: segments.findIndex((segment) => /^(?::platform|fcm|web)$/.test(segment)),
       device: segments.indexOf(':device'),
       name: segments.indexOf(':name'),
       publishId: segments.indexOf(':publishId'),

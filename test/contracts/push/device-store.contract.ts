@@ -269,6 +269,18 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await register(sharing('second'))).toMatchObject({ id: first });
       });
 
+      it('may change their text only, as that of a browser with other keys at its endpoint', async () => {
+        const device = newDevice();
+        await store.register({ instance, device, nowMs: NOW_MS });
+        const { id, identity } = device;
+        const changed = { instance, id, token: 'other keys', identity, nowMs: NOW_MS };
+        expect(await store.setToken(changed)).toBe(true);
+        // The same token is the same device.
+        const again = newDevice({ identity, token: 'other keys' });
+        expect(await register(again)).toMatchObject({ id });
+        expect(await devicesOf(instance)).toBe(1);
+      });
+
       it('belong to one device, even if several set it concurrently', async () => {
         const ids = await Promise.all(Array.from({ length: 8 }, () => registered()));
         await atOnce(ids, (on, id) =>

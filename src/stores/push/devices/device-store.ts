@@ -106,7 +106,9 @@ export class StoredDevices implements DeviceStore {
       const { sql, later } = change;
       const { number } = device;
       if (device.identity === identity) {
-        await sql`UPDATE devices SET seen_at = ${nowMs} WHERE number = ${number}`;
+        // A browser may have other keys at the same endpoint.
+        await sql`
+          UPDATE devices SET token = ${token}, seen_at = ${nowMs} WHERE number = ${number}`;
         return;
       }
       const replaced: DeletedRow[] = await sql`

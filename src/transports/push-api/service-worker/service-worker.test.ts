@@ -1,185 +1,15 @@
 import { describe, expect, it } from 'bun:test';
-import { createContext, Script } from 'node:vm';
 import fc from 'fast-check';
 import { anyCharacter } from '../../../../testing/any-character.ts';
+import {
+  BeamsWorker,
+  ENDPOINT,
+  type Hooked,
+  messageWith,
+  NOTIFICATION,
+  PUSHER,
+} from './beams-worker.fixture.ts';
 import { serviceWorkerScript } from './service-worker.ts';
-
-const ENDPOINT = 'https://push.example.org';
-const NOW_MS = 1_700_000_000_999;
-
-const PUSHER = {
-  instanceId: '0b8e7c9c-66a1-4a0e-a1f6-1f2d3c4b5a69',
-  publishId: 'pubid-1',
-  hasDisplayableContent: true,
-  hasData: true,
-};
-
-const NOTIFICATION = { title: 'Hi!', body: 'All of it', icon: '/icon.png' };
-
-/** What the SDK in the page has stored. */
-const DEVICE = {
-  instance_id: PUSHER.instanceId,
-  device_id: 'web-1',
-  token: 'eyJ9',
-  user_id: 'ann',
-};
-
-interface Window {
-  readonly url: string;
-  readonly focused?: boolean;
-  readonly visibilityState?: 'visible' | 'hidden';
-}
-
-interface Hooked {
-  readonly payload: { notification: { title: string; [name: string]: unknown }; data: object };
-  readonly pushEvent: object;
-  readonly handleNotification: (payload: object) => Promise<void>;
-  readonly statePromise: Promise<unknown>;
-}
-
-interface Beams {
-  endpointOverride: string | null;
-  onNotificationReceived: ((hooked: Hooked) => unknown) | null;
-  reportEvent(report: { eventType: string; state: object }): Promise<void>;
-}
-
-interface Shown {
-  readonly title: string;
-  readonly options: {
-    readonly data: { readonly pusher: object };
-    readonly [name: string]: unknown;
-  };
-}
-
-interface WorkerOptions {
-  readonly device?: typeof DEVICE | 'none' | 'broken';
-  readonly windows?: readonly Window[];
-  readonly answer?: () => Promise<Response>;
-}
-
-/** A request to IndexedDB that settles in a microtask, after the caller has set its callbacks. */
-function settledSoon(result: unknown, before?: 'onupgradeneeded', error?: Error): object {
-  const request: Record<string, unknown> = { result, error };
-  queueMicrotask(() => {
-    for (const name of [before, error === undefined ? 'onsuccess' : 'onerror']) {
-      if (name !== undefined) (request[name] as () => void)();
-    }
-  });
-  return request;
-}
-
-/** The worker in a simulated browser, and what it does there. */
-class BeamsWorker {
-  readonly shown: Shown[] = [];
-  readonly reports: { readonly url: string; readonly body: unknown }[] = [];
-  readonly opened: string[] = [];
-  readonly focused: string[] = [];
-  readonly stores: unknown[] = [];
-  readonly warnings: unknown[][] = [];
-  readonly beams: Beams;
-  databasesOpen = 0;
-  private readonly listeners = new Map<string, (event: object) => void>();
-
-  constructor(options: WorkerOptions = {}, endpoint = ENDPOINT) {
-    const { windows = [], answer = async () => Response.json({}) } = options;
-    const self: Record<string, unknown> = {
-      URL,
-      AbortSignal,
-      Date: { now: () => NOW_MS },
-      console: { warn: (...line: unknown[]) => this.warnings.push(line) },
-      location: { host: 'shop.example', href: 'https://shop.example/service-worker.js' },
-      addEventListener: (name: string, listener: (event: object) => void) =>
-        this.listeners.set(name, listener),
-      registration: {
-        showNotification: async (title: string, shown: Shown['options']) => {
-          this.shown.push({ title, options: shown });
-        },
-      },
-      clients: {
-        matchAll: async (filter: unknown) => {
-          expect(filter).toEqual({ type: 'window', includeUncontrolled: true });
-          return windows.map((window) => ({
-            ...window,
-            focus: async () => this.focused.push(window.url),
-          }));
-        },
-        openWindow: async (url: string) => this.opened.push(url),
-      },
-      indexedDB: { open: (name: string) => this.openDatabase(name, options.device ?? DEVICE) },
-      fetch: async (url: string, { body, ...request }: { body: string }) => {
-        expect(request).toMatchObject({
-          method: 'POST',
-          headers: { 'Content-Type': 'application/json' },
-          credentials: 'omit',
-        });
-        this.reports.push({ url, body: JSON.parse(body) });
-        return await answer();
-      },
-    };
-    self['self'] = self;
-    const before = Object.keys(self);
-    new Script(serviceWorkerScript(endpoint)).runInContext(createContext(self));
-    const made = Object.keys(self).filter((name) => !before.includes(name));
-    expect(made).toEqual(['PusherPushNotifications']);
-    this.beams = self['PusherPushNotifications'] as Beams;
-  }
-
-  private openDatabase(name: string, device: typeof DEVICE | 'none' | 'broken'): object {
-    expect(name).toBe(`beams-${PUSHER.instanceId}`);
-    if (device === 'broken') return settledSoon(undefined, undefined, new Error('No database'));
-    this.databasesOpen++;
-    return settledSoon(
-      {
-        createObjectStore: (...store: unknown[]) => this.stores.push(store),
-        transaction: () => ({
-          objectStore: () => ({
-            get: () => settledSoon(device === 'none' ? undefined : device),
-          }),
-        }),
-        close: () => this.databasesOpen--,
-      },
-      device === 'none' ? 'onupgradeneeded' : undefined,
-    );
-  }
-
-  /** Dispatches an event and waits for its `waitUntil` promises. Returns the event. */
-  async dispatch(name: string, more: object): Promise<object> {
-    const waited: unknown[] = [];
-    const event = { ...more, waitUntil: (promise: unknown) => waited.push(promise) };
-    this.listeners.get(name)?.(event);
-    await Promise.all(waited);
-    return event;
-  }
-
-  /** A push with a text or without data. */
-  async push(text: string | null): Promise<object> {
-    return await this.dispatch('push', {
-      data: text === null ? null : { json: () => JSON.parse(text) },
-    });
-  }
-
-  async pushed(message: object): Promise<object> {
-    return await this.push(JSON.stringify(message));
-  }
-
-  /** Clicks on the last notification. Returns whether it was closed. */
-  async click(data: object | null = this.shown.at(-1)?.options.data ?? null): Promise<boolean> {
-    let closed = false;
-    await this.dispatch('notificationclick', {
-      notification: {
-        data,
-        close() {
-          closed = true;
-        },
-      },
-    });
-    return closed;
-  }
-}
-
-function messageWith(notification: object | undefined, data: object = { order: 7 }): object {
-  return { notification, data: { ...data, pusher: PUSHER } };
-}
 
 describe('a push', () => {
   it('is shown, and reported as delivered', async () => {
@@ -224,7 +54,7 @@ describe('a push', () => {
   it('is shown with an empty title and body if it has none', async () => {
     const worker = new BeamsWorker();
     await worker.pushed(messageWith({}));
-    expect(worker.shown).toMatchObject([{ title: '', options: { body: '', icon: undefined } }]);
+    expect(worker.shown).toMatchObject([{ title: '', options: { body: '' } }]);
   });
 
   it('without a notification is shown with the name of the site and replaces the previous one', async () => {

@@ -1,4 +1,5 @@
 import beamsWorker from './beams-worker.js' with { type: 'text' };
+import subscriptionChange from './subscription-change.js' with { type: 'text' };
 
 /**
  * The service worker that sites load from this server instead of the Beams web SDK's. `endpoint` is the address of the
@@ -7,7 +8,8 @@ import beamsWorker from './beams-worker.js' with { type: 'text' };
  * `PusherPushNotifications`.
  */
 export function serviceWorkerScript(endpoint: string): string {
-  return `((endpoint) => {\n'use strict';\n${beamsWorker}})(${literal(endpoint)});\n`;
+  const text = beamsWorker + subscriptionChange;
+  return `((endpoint) => {\n'use strict';\n${text}})(${literal(endpoint)});\n`;
 }
 
 /** A JavaScript string literal, safe also within HTML and in old browsers. */

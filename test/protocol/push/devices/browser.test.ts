@@ -11,6 +11,7 @@ import {
   INSTANCE,
   JSON_HEADERS,
   NEIGHBOUR,
+  NO_DEVICE,
   NO_INSTANCE,
   NO_PATH,
   refusal,
@@ -316,6 +317,71 @@ describe('a browser that registers again', () => {
     expect(await shownDevice(server, first)).toBeUndefined();
     const { json } = await ask(server, 'GET', device(`web/${second}/interests`));
     expect(json).toMatchObject({ interests: [] });
+  });
+});
+
+describe('another subscription of a browser', () => {
+  const setToken = (id: string, token: unknown, instance: string = INSTANCE.id) =>
+    ask(server, 'PUT', device(`web/${id}/token`, instance), {
+      headers: JSON_HEADERS,
+      body: { token },
+    });
+  const anyToken = (endpoint = anyEndpoint(), keys: object = {}) =>
+    btoa(JSON.stringify(subscription(endpoint, keys)));
+
+  it('belongs to the same device, which keeps its interests', async () => {
+    const id = await registered(server, 'web');
+    await expectEmpty(ask(server, 'POST', device(`web/${id}/interests/shop`)));
+    const token = anyToken();
+    for (const _ of [1, 2]) await expectEmpty(setToken(id, token));
+    expect(await registered(server, 'web', { token })).toBe(id);
+    const { json } = await ask(server, 'GET', device(`web/${id}/interests`));
+    expect(json).toMatchObject({ interests: ['shop'] });
+  });
+
+  it('may be the same endpoint with other keys', async () => {
+    const endpoint = anyEndpoint();
+    const id = await registered(server, 'web', { token: anyToken(endpoint) });
+    const token = anyToken(endpoint, { p256dh: newP256Pair().publicText });
+    await expectEmpty(setToken(id, token));
+    expect(await registered(server, 'web', { token })).toBe(id);
+  });
+
+  it('replaces the device that had it', async () => {
+    const token = anyToken();
+    const before = await registered(server, 'web', { token });
+    const id = await registered(server, 'web');
+    await expectEmpty(setToken(id, token));
+    expect(await shownDevice(server, before)).toBeUndefined();
+    expect(await shownDevice(server, id)).toBeDefined();
+  });
+
+  it('is checked as at the registration', async () => {
+    const id = await registered(server, 'web');
+    for (const token of [
+      undefined,
+      7,
+      'x',
+      anyToken('https://example.org/x'),
+      anyToken(anyEndpoint(), { auth: 'x' }),
+    ]) {
+      expect(await setToken(id, token)).toMatchObject(WRONG_TOKEN);
+    }
+    const target = device(`web/${id}/token`);
+    expect(await ask(server, 'PUT', target, { body: '[]' })).toMatchObject(
+      refusal(400, 'Bad Request'),
+    );
+  });
+
+  it('is refused for an unknown device, and in an instance without web push', async () => {
+    for (const id of [`web-${UNKNOWN}`, `fcm-${UNKNOWN}`, 'x', '%00']) {
+      expect(await setToken(id, anyToken())).toMatchObject(NO_DEVICE);
+    }
+    const id = await registered(server, 'web');
+    expect(await setToken(id, anyToken(), NEIGHBOUR.id)).toMatchObject(
+      refusal(400, 'Bad Request', /web push/),
+    );
+    expect(await setToken(id, anyToken(), UNKNOWN)).toMatchObject(NO_INSTANCE);
   });
 });
 

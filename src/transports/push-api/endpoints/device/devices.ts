@@ -2,7 +2,7 @@ import type { Device } from '../../../../push/model/device.ts';
 import { newDeviceId } from '../../../../push/model/device-id.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 import { readMetadata } from '../../../../push/requests/metadata.ts';
-import { readFcmToken, readRegistration } from '../../../../push/requests/registration.ts';
+import { readNewToken, readRegistration } from '../../../../push/requests/registration.ts';
 import type { PushCall, PushEndpoint, PushHead } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
 import {
@@ -137,13 +137,13 @@ export function setMetadata(context: EndpointContext): PushEndpoint {
   });
 }
 
-/** `PUT …/devices/fcm/ID/token`. */
+/** `PUT …/devices/fcm/ID/token` and `…/devices/web/ID/token`. */
 export function setToken(context: EndpointContext): PushEndpoint {
   const { devices, guard, now, rates } = context;
   return deviceEndpoint(context, ({ instance, key }, call) => {
     const body = readDeviceBody(call);
     if (body instanceof PushRefusal) return body;
-    const token = readFcmToken(body);
+    const token = readNewToken(call.params.platform, body, instance);
     if (token instanceof PushRefusal) return token;
     const refused = rates.refuse('rows', call, instance, sizeInRows(call));
     if (refused !== undefined) return refused;
