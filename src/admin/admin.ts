@@ -2,6 +2,7 @@ import type { AskByName } from '../asking/asker.ts';
 import type { LogFilter } from '../asking/facts/log.ts';
 import type { ServerFacts } from '../asking/facts/servers.ts';
 import type { Revocation } from '../channels/grants/revocations.ts';
+import type { ExaminedKeySet } from '../channels/signatures/examine.ts';
 import type { DayUsage } from '../channels/usage/usage.ts';
 import type { Caller } from '../runtime/caller.ts';
 import type { AuditStore } from '../stores/admin/audit-store.ts';
@@ -64,6 +65,8 @@ export interface Admin {
     /** The hours in which a server was running, the newest first. */
     hoursOfApp(appId: string, hours: number): Promise<readonly HourUsage[]>;
   };
+  /** Fetches the key set of an app's issuer if it was not asked for just before. `undefined`: the app names none. */
+  keySet(appId: string): Promise<ExaminedKeySet | undefined>;
   readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay' | 'test'>;
   /** Who did what, the newest first. */
   readonly audit: Pick<AuditStore, 'list'>;

@@ -1,4 +1,5 @@
 import type { KeyUses } from '../runtime/keys/key-uses.ts';
+import type { KeySetKey } from '../runtime/tokens/key-set.ts';
 import type { Right } from './grants/grant.ts';
 import type { WebhookEvent } from './lifecycle/webhook-event.ts';
 import type { Tap } from './watching/tap.ts';
@@ -53,13 +54,25 @@ export interface AppGrants {
   readonly channels: Readonly<Record<string, readonly Right[]>>;
   /** How much the clock of an issuer may differ. */
   readonly leewaySeconds: number;
-  /** Public keys of the issuer, as PEM. Their tokens must have its `issuer` and `audience`. */
+  /** Where the key set of the issuer is fetched. */
+  readonly jwksUrl: string | null;
+  /** Public keys of the issuer, as PEM. Tokens of these and of the key set must have its `issuer` and `audience`. */
   readonly publicKeys: readonly string[];
   readonly issuer: string | null;
   /** Tokens may be for this audience, besides the app itself. */
   readonly audience: string | null;
   readonly channelsClaim: string;
   readonly userClaim: string;
+}
+
+/** The key set of the issuer of an app's tokens, as it was fetched last. */
+export interface KeySet {
+  /** Where it is from: that of another address is not used. */
+  readonly url: string;
+  /** `undefined`: it could not be fetched, or not for so long that its keys are not used any more. */
+  readonly keys: readonly KeySetKey[] | undefined;
+  /** Another one after each change. */
+  readonly version: number;
 }
 
 /** Which events of an app become notifications, and for whom. Either `interest` or `users` is given. */
@@ -106,6 +119,8 @@ export interface App {
   readonly webhooks: readonly AppWebhook[];
   /** All rules that match an event apply. */
   readonly pushRules: readonly PushRule[];
+  /** Only set on live objects; sent to other loops by messages of its own. */
+  readonly keySet?: KeySet | undefined;
   /** Handles what happens in the app while somebody watches. Only set on live objects; never sent to another loop. */
   readonly tap?: Tap | undefined;
   /** When its keys were last used on this loop. Only set on live objects; never sent to another loop. */

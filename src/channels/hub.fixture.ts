@@ -410,6 +410,7 @@ export function hubWith(engine?: LateEngine): FakeHub {
     revocations: new Revocations(clock),
     revoke: async () => 'revoked',
     openedAtMs: () => clock.now(),
+    keySets: { refresh: () => undefined },
     ruleEvents: { note: (_, event) => void ruleEvents.push(event) },
     notedForRules: ruleEvents,
     problems: new ProblemBook({ now: Date.now }),

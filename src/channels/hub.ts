@@ -3,7 +3,7 @@ import type { Clock, Log } from '../runtime/ports.ts';
 import type { Revocation, Revocations } from './grants/revocations.ts';
 import type { WebhookEvents } from './lifecycle/webhook-events.ts';
 import type { AskedConnections } from './live/asked-connections.ts';
-import type { Audience, Authority, Meter, Turns } from './ports.ts';
+import type { Audience, Authority, KeySetSource, Meter, Turns } from './ports.ts';
 import type { ProblemBook } from './problems/problem-book.ts';
 import type { RuleEventSink } from './push-rules/push-rule.ts';
 import type { LocalChannels } from './subscribing/local-channels.ts';
@@ -58,6 +58,7 @@ export interface Hub {
   readonly members: MemberSessions;
   /** The connections of this loop that owe an answer to an ask. */
   readonly asked: AskedConnections;
+  readonly keySets: KeySetSource;
   /** Delays events of backends while this turn of the loop has published enough. `undefined`: nothing bounds it. */
   readonly turns?: Turns | undefined;
 }

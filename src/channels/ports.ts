@@ -272,6 +272,14 @@ export interface WebhookSink {
 }
 
 /**
+ * Fetches key sets of issuers of tokens. `refresh` must settle within seconds and never fail; the live app then has what was
+ * fetched, if anything was. `undefined`: it was asked shortly before, so that clients cannot make the server fetch often.
+ */
+export interface KeySetSource {
+  refresh(app: App): Promise<void> | undefined;
+}
+
+/**
  * Counts events for `/metrics`. A counter with a label has one series per label. This is a property and no method: of
  * methods, the compiler would accept labels that the meter does not have.
  */

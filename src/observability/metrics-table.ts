@@ -205,6 +205,12 @@ export const metricRows = {
     help: 'Connections that were closed because a grant ended, by why.',
     label: { name: 'why', values: ['expired', 'revoked'] },
   },
+  keySetFetches: {
+    name: 'fanfare_key_set_fetches_total',
+    kind: 'counter',
+    help: 'Fetches of key sets of issuers of tokens, by result.',
+    label: { name: 'result', values: ['fetched', 'failed'] },
+  },
   pushRequests: {
     name: 'fanfare_push_requests_total',
     kind: 'counter',

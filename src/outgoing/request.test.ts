@@ -148,6 +148,33 @@ describe('a request to a URL of a tenant', () => {
     expect(await send(post(`http://hooks.example.test:${port}/`))).toMatchObject({ status: 200 });
   });
 
+  it('is a GET request if it has no body', async () => {
+    const methods: string[] = [];
+    const { port } = serve(({ method, headers }) => {
+      methods.push(`${method} ${headers.get('content-length')}`);
+      return new Response('{}');
+    });
+    const { body: _, ...get } = post(`http://keys.example.test:${port}/`);
+    expect(await open(get)).toMatchObject({ result: 'answered', status: 200 });
+    expect(methods).toEqual(['GET null']);
+  });
+
+  it('may have to use https, but for private addresses', async () => {
+    const { port, asked } = serve(() => new Response('{}'));
+    const send = (addresses: readonly string[]) =>
+      createSendRequest({
+        allowPrivateAddresses: true,
+        needsTls: true,
+        resolver: resolverTo(...addresses),
+      })(post(`http://keys.example.test:${port}/`));
+    expect(await send(['127.0.0.1'])).toMatchObject({ result: 'answered' });
+    const why = 'http, which only private addresses may have';
+    const refused = { result: 'not-allowed', why } as const;
+    expect(await send(['1.1.1.1'])).toEqual(refused);
+    expect(await send(['127.0.0.1', '1.1.1.1'])).toEqual(refused);
+    expect(asked).toHaveLength(1);
+  });
+
   it('does not follow a redirect', async () => {
     const inner = serve(() => new Response('secret'));
     const { port } = serve(() => Response.redirect(`http://127.0.0.1:${inner.port}/`, 307));

@@ -1,6 +1,7 @@
 import { errorWord } from '../runtime/error-code.ts';
 import { parseAddress } from '../runtime/ip-address.ts';
 import { monotonicTimers } from '../runtime/system-timers.ts';
+import { classifyAddress } from './address-class.ts';
 import { findGuarded, type GuardOptions } from './address-guard.ts';
 import { asDocumented } from './header-names.ts';
 import { isNotConnected } from './not-connected.ts';
@@ -9,14 +10,14 @@ import { fetchThrough } from './proxy/proxied-fetch.ts';
 import { ProxyFault, type ProxyReason } from './proxy/proxy-fault.ts';
 import { type ProxyWatch, watchProxy } from './proxy/proxy-watch.ts';
 
-/** A POST request to a URL that a tenant or a device gave. */
+/** A request to a URL that a tenant or a device gave: a POST request, or without a body a GET request. */
 export interface OutgoingRequest {
   readonly url: string;
   /** The owner whose quota of name lookups the request counts against. */
   readonly owner: string;
   /** Names in lower case. They are sent as their documentation writes them. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array<ArrayBuffer>;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
   /** For the lookup, the connection and the answer together. */
   readonly timeoutMs: number;
   /** How much of the answer is read. The connection is closed if there is more. */
@@ -53,6 +54,8 @@ export type SendUnowned = (request: Omit<OutgoingRequest, 'owner'>) => Promise<O
 export interface SendRequestOptions extends GuardOptions {
   /** Certificates to trust in place of the system's, as PEM. */
   readonly ca?: string | undefined;
+  /** Refuses http to other than private addresses: anybody on the way could change the answer. */
+  readonly needsTls?: boolean;
 }
 
 /** Addresses of one name that are tried one after the other. */
@@ -69,7 +72,7 @@ const ADDRESSES_MAX = 4;
  *
  * A proxy gets the checked address, too, unless names are passed to it.
  */
-export function createSendRequest({ ca, ...options }: SendRequestOptions): SendRequest {
+export function createSendRequest({ ca, needsTls, ...options }: SendRequestOptions): SendRequest {
   return async (request) => {
     const url = readUrl(request.url);
     if (url === undefined) return { result: 'not-allowed', why: 'not an http or https address' };
@@ -85,6 +88,9 @@ export function createSendRequest({ ca, ...options }: SendRequestOptions): SendR
       const found = await findGuarded(hostOf(url), options, context);
       if (!found.ok) return { result: 'not-allowed', why: found.why };
       const { addresses, proxy } = found;
+      if (needsTls === true && url.protocol === 'http:' && !addresses.every(isPrivate)) {
+        return { result: 'not-allowed', why: 'http, which only private addresses may have' };
+      }
       if (proxy !== undefined) {
         const [host = ''] = addresses;
         const target = { proxy, host, port: portOf(url), timeoutMs: request.timeoutMs };
@@ -114,6 +120,11 @@ const ABORTED = new Error('aborted');
 function readUrl(text: string): URL | undefined {
   const url = URL.parse(text);
   return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : undefined;
+}
+
+/** A name that a proxy looks up is not known to be private. */
+function isPrivate(host: string): boolean {
+  return parseAddress(host) !== undefined && !classifyAddress(host).public;
 }
 
 /** An IPv6 address without its brackets. */
@@ -169,9 +180,9 @@ async function sendTo(
   target.password = '';
   const named = parseAddress(hostOf(url)) === undefined;
   const response = await fetchThrough(proxy, target, {
-    method: 'POST',
+    method: body === undefined ? 'GET' : 'POST',
     headers: asDocumented({ ...authorization(url), ...headers, host: url.host }),
-    body,
+    ...(body !== undefined && { body }),
     redirect: 'manual',
     decompress: false,
     signal: stop.signal,

@@ -1,4 +1,4 @@
-import type { App } from '../channels/app.ts';
+import type { App, KeySet } from '../channels/app.ts';
 import type { AppDirectory } from '../channels/ports.ts';
 import type { Tap } from '../channels/watching/tap.ts';
 import { KeyUses } from '../runtime/keys/key-uses.ts';
@@ -43,6 +43,12 @@ export class MemoryAppDirectory implements AppDirectory {
     if (app !== undefined) app.tap = tap;
   }
 
+  /** Sets the key set of an app's issuer. Does nothing if the app does not exist. */
+  setKeySet(id: string, keySet: KeySet | undefined): void {
+    const app = this.ids.get(id);
+    if (app !== undefined) app.keySet = keySet;
+  }
+
   /**
    * Replaces all apps. A known app keeps its object, so that code that holds it sees the change. Apps in `deleted` are gone,
    * even if another app has the id now.
@@ -62,9 +68,10 @@ export class MemoryAppDirectory implements AppDirectory {
     this.keys = new Map();
     for (const app of apps) {
       const known = this.ids.get(app.id);
-      // With a place for the tap, so that live apps have one shape.
+      // With places for these, so that live apps have one shape.
       const live: Writable<App> = known ?? {
         ...app,
+        keySet: undefined,
         tap: undefined,
         keyUses: new KeyUses(this.clock),
       };

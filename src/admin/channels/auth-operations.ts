@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { examineAuth } from '../../channels/signatures/examine.ts';
+import { isToken } from '../../channels/signatures/token.ts';
 import { type Operation, operation } from '../operation.ts';
 
 /** The limit of the examined texts. The server itself accepts no longer ones either. */
@@ -38,10 +39,14 @@ export const authOperations: readonly Operation[] = [
       })
       .meta({ id: 'CheckedAuthorisation' }),
     refusals: ['not-found', 'conflict'],
-    act: async ({ apps, revocations }, { path, body }) => {
+    act: async ({ apps, keySet, revocations }, { path, body }) => {
       const { tenant: app } = await apps.get(path('id'));
-      const now = { nowSeconds: Date.now() / 1000, revocations: revocations.known };
-      const { signed, ...found } = examineAuth(app, body, now);
+      const needsKeySet = isToken(app, body.auth) && app.grants?.jwksUrl != null;
+      const { signed, ...found } = examineAuth(app, body, {
+        keySet: needsKeySet ? await keySet(app.id) : undefined,
+        nowSeconds: Date.now() / 1000,
+        revocations: revocations.known,
+      });
       return { ...found, expected: { signed } };
     },
   }),

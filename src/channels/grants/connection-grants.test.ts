@@ -10,6 +10,7 @@ import { Revocations } from './revocations.ts';
 const setting: AppGrants = {
   channels: { 'private-all': ['subscribe'] },
   leewaySeconds: 0,
+  jwksUrl: null,
   publicKeys: [],
   issuer: null,
   audience: null,

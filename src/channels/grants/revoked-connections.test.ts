@@ -11,6 +11,7 @@ const app = appWith({
   grants: {
     channels: { 'private-user-{user}': ['subscribe'] },
     leewaySeconds: 30,
+    jwksUrl: null,
     publicKeys: [],
     issuer: null,
     audience: null,

@@ -1,5 +1,6 @@
 import { CryptoHasher } from 'bun';
 import { isJsonObject } from '../../runtime/json-object.ts';
+import type { KeySetKey } from '../../runtime/tokens/key-set.ts';
 import type { App, AppGrants } from '../app.ts';
 import { type ChannelName, needsAuthorisation, parseChannelName } from '../channel-name.ts';
 import { nameOf, patternCovering } from '../grants/grant.ts';
@@ -18,6 +19,15 @@ export interface ExaminedAuth {
   readonly channelData?: string | undefined;
 }
 
+/** The key set of the issuer, for tokens. */
+export interface ExaminedKeySet {
+  readonly keys: readonly KeySetKey[] | undefined;
+  /** Why it could not be fetched last. */
+  readonly failure: { readonly why: string } | undefined;
+  /** Why keys of it are not used. */
+  readonly ignored: readonly string[];
+}
+
 export interface ExaminedSignature {
   readonly ok: boolean;
   /** The result, for the developer of the backend. */
@@ -30,6 +40,7 @@ export interface ExaminedSignature {
 export interface ExaminedNow {
   readonly nowSeconds: number;
   readonly revocations: Revocations;
+  readonly keySet?: ExaminedKeySet | undefined;
 }
 
 /** A common mistake of backends, and the signature that results from it. */
@@ -47,7 +58,7 @@ const PREFIXES = ['private-', 'presence-', 'private-encrypted-'] as const;
 export function examineAuth(
   app: App,
   asked: ExaminedAuth,
-  { nowSeconds, revocations }: ExaminedNow,
+  { nowSeconds, revocations, keySet }: ExaminedNow,
 ): ExaminedSignature {
   const channelData = asked.channelData === '' ? undefined : asked.channelData;
   const given = { ...asked, channelData };
@@ -65,8 +76,12 @@ export function examineAuth(
   }
   const { grants } = app;
   if (grants !== undefined && isToken(app, auth)) {
-    const read = readToken({ ...app, grants }, auth, nowSeconds);
-    return examineToken(grants, unlessRevoked(read, app.id, revocations), parsed.channel);
+    const { jwksUrl } = grants;
+    const known = jwksUrl === null ? undefined : { url: jwksUrl, keys: keySet?.keys, version: 0 };
+    const read = readToken({ ...app, grants, keySet: known }, auth, nowSeconds);
+    const found = examineToken(grants, unlessRevoked(read, app.id, revocations), parsed.channel);
+    const isAboutKeys = !read.ok && read.lacks !== undefined && keySet !== undefined;
+    return isAboutKeys ? { ...found, text: `${found.text} ${describeKeySet(keySet)}` } : found;
   }
   const colon = auth.indexOf(':');
   if (colon < 1 || colon === auth.length - 1) {
@@ -269,6 +284,22 @@ function examineToken(
     ? said(false, 'The token is valid, but none of its patterns covers the channel.')
     : said(true, `The token is valid, and its pattern ${nameOf(pattern)} covers the channel.`);
 }
+
+/** What an issuer's key set has. It is public, as opposed to what a token says. */
+function describeKeySet({ keys, failure, ignored }: ExaminedKeySet): string {
+  const found: string[] = [];
+  if (failure !== undefined) found.push(`The key set cannot be fetched: ${failure.why}.`);
+  if (keys?.length === 0) found.push('The key set has no key that can be used.');
+  else if (keys !== undefined) {
+    const shown = keys.slice(0, SHOWN_KEYS_MAX).map((key) => JSON.stringify(key.kid ?? null));
+    const more = keys.length > SHOWN_KEYS_MAX ? ` and ${keys.length - SHOWN_KEYS_MAX} more` : '';
+    found.push(`The key set has the kids ${shown.join(', ')}${more}.`);
+  }
+  if (ignored.length > 0) found.push(`Keys of it are ignored: ${ignored.join('; ')}.`);
+  return found.join(' ');
+}
+
+const SHOWN_KEYS_MAX = 10;
 
 function parsedJson(text: string): unknown {
   try {

@@ -11,6 +11,7 @@ const NOW = 1_790_000_000;
 const grants = {
   channels: {},
   leewaySeconds: 30,
+  jwksUrl: null,
   publicKeys: [],
   issuer: null,
   audience: 'ours',
@@ -70,8 +71,8 @@ describe('a token', () => {
     expect(unlessRevoked(token, app.id, revocations)).toBe(token);
     const revoked = { appId: app.id, kind: 'token', name: 'id' } as const;
     revocations.add([{ ...revoked, issuedBefore: NOW, revokedAtMs: NOW * 1000 }]);
-    const refused = { ok: false, result: 'revoked', why: 'Invalid token: it was revoked' } as const;
-    expect(unlessRevoked(token, app.id, revocations)).toEqual(refused);
+    const refused = { result: 'revoked', why: 'Invalid token: it was revoked' };
+    expect(unlessRevoked(token, app.id, revocations)).toMatchObject(refused);
     expect(unlessRevoked(token, 'other', revocations)).toBe(token);
   });
 
@@ -179,7 +180,7 @@ describe('a token', () => {
       expect(said(signedBy(alg, { aud: '7' }))).toBe(refused('the audience is another'));
       expect(said(signedBy(alg, { aud: undefined }))).toBe(refused('the audience is another'));
       const found = readToken(ofIssuer, `${signedBy(alg).slice(0, -8)}AAAAAAAA`, NOW);
-      expect(found).toMatchObject({ ok: false, result: 'signature', isCostly: true });
+      expect(found).toMatchObject({ ok: false, result: 'signature', triedKeys: 1 });
     });
 
     it('is refused if its secret is the text of a public key', () => {

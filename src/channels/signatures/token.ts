@@ -5,6 +5,7 @@ import {
   parseJwt,
   type UnverifiedJwt,
 } from '../../runtime/tokens/jwt.ts';
+import type { KeySetKey } from '../../runtime/tokens/key-set.ts';
 import { isSignedWith, readTokenKey, type TokenKey } from '../../runtime/tokens/token-keys.ts';
 import { TOKEN_DAYS_MAX } from '../../runtime/tokens/token-times.ts';
 import { type App, type AppGrants, secretOf } from '../app.ts';
@@ -35,8 +36,10 @@ interface RefusedToken {
   readonly result: TokenResult;
   /** Quotes nothing of the token. */
   readonly why: string;
-  /** Whether finding out has cost much more than a frame. */
-  readonly isCostly?: boolean;
+  /** Public keys that the signature was compared with, each of which costs much more than a frame. */
+  readonly triedKeys: number;
+  /** What fetching the key set anew may change: the set lacks the `kid` of the token, or has never been fetched. */
+  readonly lacks?: 'kid' | 'key-set' | undefined;
 }
 
 export type CheckedToken = AcceptedToken | RefusedToken;
@@ -71,18 +74,35 @@ export function readToken(
   }
   // RFC 7515, 4.1.11: it lists extensions that must be supported, and we support none.
   if (Object.hasOwn(jwt.header, 'crit')) return refused('malformed', 'crit is not supported');
-  const isShared = alg === 'HS256';
-  const checks = isShared
-    ? secretsFor(app, jwt).map((secret) => () => isSignedBy(secret, jwt))
-    : keysFor(app.grants, alg).map((key) => () => isSignedWith(key, jwt));
-  if (checks.length === 0) return refused('key', 'no key of this app fits its kid and alg');
-  if (!checks.some((isRight) => isRight())) {
-    return { ...refused('signature', 'the signature does not match'), isCostly: !isShared };
+  if (alg === 'HS256') {
+    const secrets = secretsFor(app, jwt);
+    if (secrets.length === 0) return refused('key', NO_KEY);
+    if (!secrets.some((secret) => isSignedBy(secret, jwt))) return refused('signature', NO_MATCH);
+    return readVerified(app, jwt, { nowSeconds, isShared: true });
   }
+  const keys = keysFor(app, alg, jwt);
+  if (keys.some((key) => isSignedWith(key, jwt))) {
+    return readVerified(app, jwt, { nowSeconds, isShared: false });
+  }
+  return {
+    ...(keys.length === 0 ? refused('key', NO_KEY) : refused('signature', NO_MATCH)),
+    triedKeys: keys.length,
+    lacks: lackOf(app, alg, jwt),
+  };
+}
+
+const NO_KEY = 'no key of this app fits its kid and alg';
+const NO_MATCH = 'the signature does not match';
+
+function readVerified(
+  app: App & { readonly grants: AppGrants },
+  jwt: UnverifiedJwt,
+  verified: { readonly nowSeconds: number; readonly isShared: boolean },
+): CheckedToken {
   const claims = jwt.readClaims();
   return claims === undefined
     ? refused('malformed', 'its claims must be a JSON object')
-    : readClaims(app, claims, { nowSeconds, isShared });
+    : readClaims(app, claims, verified);
 }
 
 /** Refuses a token that is valid, but was revoked. */
@@ -104,17 +124,62 @@ function secretsFor(app: App, { header }: UnverifiedJwt): readonly string[] {
   return secret === undefined ? [] : [secret];
 }
 
-/** By list: keys are parsed when the setting is first used. */
-const keysOf = new WeakMap<readonly string[], readonly TokenKey[]>();
+/** Keys of a key set that a token is compared with: many may have no `kid`, or the same. */
+const KEY_SET_TRIES_MAX = 20;
 
-function keysFor({ publicKeys }: AppGrants, algorithm: string): readonly TokenKey[] {
-  let keys = keysOf.get(publicKeys);
+/** By list: keys are parsed when it is first used. */
+const keysOf = new WeakMap<readonly (string | KeySetKey)[], readonly ParsedKey[]>();
+
+interface ParsedKey extends TokenKey {
+  /** `undefined`: it fits every `kid`. */
+  readonly kid: string | undefined;
+}
+
+function parsed(list: readonly (string | KeySetKey)[]): readonly ParsedKey[] {
+  let keys = keysOf.get(list);
   if (keys === undefined) {
-    keys = publicKeys.flatMap((pem) => readTokenKey(pem) ?? []);
-    keysOf.set(publicKeys, keys);
+    keys = list.flatMap((one) => {
+      const [pem, kid] = typeof one === 'string' ? [one, undefined] : [one.pem, one.kid];
+      const key = readTokenKey(pem);
+      return key === undefined ? [] : [{ ...key, kid }];
+    });
+    keysOf.set(list, keys);
   }
-  // A key has no `kid` here, so that it fits every one.
-  return keys.filter((key) => key.algorithm === algorithm);
+  return keys;
+}
+
+/** The key set of the issuer; `undefined`: it is not known. */
+function keySetOf({ grants, keySet }: App & { readonly grants: AppGrants }) {
+  return keySet?.url === grants.jwksUrl ? keySet?.keys : undefined;
+}
+
+function keysFor(
+  app: App & { readonly grants: AppGrants },
+  algorithm: string,
+  { header: { kid } }: UnverifiedJwt,
+): readonly TokenKey[] {
+  if (kid !== undefined && typeof kid !== 'string') return [];
+  const fits = (key: ParsedKey) => key.algorithm === algorithm;
+  let ofSet = parsed(keySetOf(app) ?? []).filter(fits);
+  if (kid !== undefined) {
+    // Keys without a `kid` come last, so that they cannot take the places of those that the token names.
+    const named = ofSet.filter((key) => key.kid === kid);
+    ofSet = [...named, ...ofSet.filter((key) => key.kid === undefined)];
+  }
+  return [...ofSet.slice(0, KEY_SET_TRIES_MAX), ...parsed(app.grants.publicKeys).filter(fits)];
+}
+
+function lackOf(
+  app: App & { readonly grants: AppGrants },
+  algorithm: string,
+  { header: { kid } }: UnverifiedJwt,
+): RefusedToken['lacks'] {
+  if (app.grants.jwksUrl === null) return undefined;
+  const keys = keySetOf(app);
+  if (keys === undefined) return 'key-set';
+  const isNamed = typeof kid === 'string';
+  const isKnown = keys.some((key) => key.kid === kid && key.algorithm === algorithm);
+  return isNamed && !isKnown ? 'kid' : undefined;
 }
 
 function readClaims(
@@ -189,5 +254,5 @@ function isTime(value: unknown): value is number {
 }
 
 function refused(result: TokenResult, why: string): RefusedToken {
-  return { ok: false, result, why: `Invalid token: ${why}` };
+  return { ok: false, result, why: `Invalid token: ${why}`, triedKeys: 0 };
 }

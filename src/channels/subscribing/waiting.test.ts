@@ -11,6 +11,7 @@ const SUCCEEDED = 'pusher_internal:subscription_succeeded';
 const GRANTS = {
   channels: { 'private-*': ['subscribe'] },
   leewaySeconds: 0,
+  jwksUrl: null,
   publicKeys: [],
   issuer: null,
   audience: null,

@@ -3,14 +3,18 @@ import type { Grant } from '../grants/grant.ts';
 import { readUserGrants } from '../grants/read-user-grants.ts';
 import type { GrantOrigin, Revocation } from '../grants/revocations.ts';
 import type { Hub } from '../hub.ts';
+import type { MaybePromise } from '../maybe-promise.ts';
 import { refuseSignIn } from '../signatures/authorise.ts';
-import { readToken, unlessRevoked } from '../signatures/token.ts';
+import { type CheckedToken, readToken, unlessRevoked } from '../signatures/token.ts';
 import type { Session } from '../subscribing/session.ts';
 import { withoutData } from '../watching/tap.ts';
 import { type ParsedUserData, readUserData, type UserData } from '../wire.ts';
 
-/** What a token with a wrong asymmetric signature counts as: verifying it takes as long as many frames. */
-const COSTLY_TOKEN_FRAMES = 100;
+/** What comparing a token with a public key counts as if it does not fit: that takes as long as many frames. */
+const TRIED_KEY_FRAMES = 100;
+
+/** Fetches of a key set that a token waits for. */
+const ROUNDS_MAX = 2;
 
 const SIGN_IN_REVOKED =
   'Invalid user_data: its grants were revoked after the connection was opened, please reconnect';
@@ -87,22 +91,78 @@ type Verified =
       readonly userClaim: string;
       readonly grant: Grant;
     }
-  | { readonly ok: false; readonly why: string };
+  | Extract<CheckedToken, { ok: false }>;
 
-/** Verifies a token of a client, and counts the result. */
-export function readPresentedToken(hub: Hub, session: Session, token: string): Verified {
+/** The setting was taken away while the token waited for its key set. */
+const NO_TOKENS = {
+  ok: false,
+  result: 'key',
+  why: 'The app takes no tokens',
+  triedKeys: 0,
+  lacks: undefined,
+} as const;
+
+/**
+ * Verifies a token of a client, and counts the result. If its issuer may have published a key for it, the key set is fetched
+ * anew first. Rejects with `KeysUnavailable` if no keys of the issuer are known.
+ */
+export function readPresentedToken(
+  hub: Hub,
+  session: Session,
+  token: string,
+): MaybePromise<Verified> {
+  const read = verify(hub, session, token);
+  if (read.ok || read.lacks === undefined) return counted(hub, read);
+  const fetched = hub.keySets.refresh(session.app);
+  return fetched === undefined ? counted(hub, read) : verifyAgain(hub, session, token, fetched);
+}
+
+/** Verifies a token after each fetch. The first one may have begun before the issuer published the key. */
+async function verifyAgain(
+  hub: Hub,
+  session: Session,
+  token: string,
+  fetched: Promise<void>,
+): Promise<Verified> {
+  let read: Verified;
+  let waits: Promise<void> | undefined = fetched;
+  let rounds = 0;
+  do {
+    await waits;
+    read = verify(hub, session, token);
+    rounds += 1;
+    waits =
+      read.ok || read.lacks === undefined || session.closed || rounds === ROUNDS_MAX
+        ? undefined
+        : hub.keySets.refresh(session.app);
+  } while (waits !== undefined);
+  return await counted(hub, read);
+}
+
+function verify(hub: Hub, session: Session, token: string): Verified {
   const { app } = session;
   const { grants } = app;
-  if (grants === undefined) return { ok: false, why: 'The app takes no tokens' };
+  if (grants === undefined) return NO_TOKENS;
   const verified = readToken({ ...app, grants }, token, hub.clock.now() / 1000);
   const read = unlessRevoked(verified, app.id, hub.revocations);
-  hub.meter.count('tokens', 1, read.ok ? 'accepted' : read.result);
-  if (!read.ok && read.isCostly === true) session.frameDebt += COSTLY_TOKEN_FRAMES;
-  if (!read.ok) return read;
+  if (!read.ok) {
+    session.frameDebt += TRIED_KEY_FRAMES * read.triedKeys;
+    return read;
+  }
   const { user, userText, patterns, endsAtSeconds, origin } = read;
   const endsAtMs = endOf(session, endsAtSeconds);
   const grant = { ...origin, patterns, endsAtMs, by: 'token', token } as const;
   return { ok: true, user, userText, userClaim: grants.userClaim, grant };
+}
+
+function counted(hub: Hub, read: Verified): MaybePromise<Verified> {
+  hub.meter.count('tokens', 1, read.ok ? 'accepted' : read.result);
+  return !read.ok && read.lacks === 'key-set' ? Promise.reject(new KeysUnavailable()) : read;
+}
+
+/** A token cannot be verified, because no keys of its issuer are known. The connection should come back later. */
+export class KeysUnavailable extends Error {
+  override readonly name = 'KeysUnavailable';
 }
 
 /**

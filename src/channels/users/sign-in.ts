@@ -61,16 +61,19 @@ function signInByToken(
   if (userData !== undefined && userData !== '') {
     return refuse(hub, session, { why: 'Invalid user_data: it must be empty beside a token' });
   }
-  const read = readPresentedToken(hub, session, token);
-  if (!read.ok) return refuse(hub, session, read);
-  const { user, userText } = read;
-  if (user === undefined) {
-    const { userClaim } = read;
-    const why = `Invalid token: the claim \`${userClaim}\` must be a user id`;
-    return refuse(hub, session, { why });
-  }
-  const { grant } = read;
-  return enterConfirmed(hub, session, { user, userText, grant, origin: grant });
+  return after(readPresentedToken(hub, session, token), (read) => {
+    // It may have closed while the key set was fetched.
+    if (session.closed) return;
+    if (!read.ok) return refuse(hub, session, read);
+    const { user, userText } = read;
+    if (user === undefined) {
+      const { userClaim } = read;
+      const why = `Invalid token: the claim \`${userClaim}\` must be a user id`;
+      return refuse(hub, session, { why });
+    }
+    const { grant } = read;
+    return enterConfirmed(hub, session, { user, userText, grant, origin: grant });
+  });
 }
 
 /**
@@ -86,19 +89,22 @@ export function presentToken(
   const known = grants.ofToken(token, hub.clock.now());
   const isKnown = known && hub.revocations.revoking(session.app.id, known) === undefined;
   if (isKnown === true) return undefined;
-  const read = readPresentedToken(hub, session, token);
-  if (!read.ok) return { problem: 'token-invalid', message: read.why };
-  const { user, userText, grant } = read;
-  if (user === undefined) {
-    grants.add(grant);
-    return undefined;
-  }
-  const presented = { user, userText, grant, origin: grant };
-  return after(enterAs(hub, session, presented, 'quiet'), (refused) =>
-    refused === undefined
-      ? undefined
-      : { problem: refused.problem ?? 'token-invalid', message: refused.why },
-  );
+  return after(readPresentedToken(hub, session, token), (read) => {
+    // The caller sees that it has closed while the key set was fetched.
+    if (session.closed) return undefined;
+    if (!read.ok) return { problem: 'token-invalid', message: read.why };
+    const { user, userText, grant } = read;
+    if (user === undefined) {
+      grants.add(grant);
+      return undefined;
+    }
+    const presented = { user, userText, grant, origin: grant };
+    return after(enterAs(hub, session, presented, 'quiet'), (refused) =>
+      refused === undefined
+        ? undefined
+        : { problem: refused.problem ?? 'token-invalid', message: refused.why },
+    );
+  });
 }
 
 function grantsOf(session: Session): ConnectionGrants {

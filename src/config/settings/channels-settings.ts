@@ -148,6 +148,15 @@ const grants = z
       30,
       'Seconds by which the clock of an issuer may differ. Connections are closed at random within this time after their grants have ended.',
     ),
+    jwksUrl: httpUrl('')
+      .refine((url) => !URL.parse(url)?.username && !URL.parse(url)?.password, {
+        error: 'must have no user and no password: a key set is public',
+      })
+      .nullable()
+      .default(null)
+      .describe(
+        'The https URL of the key set (JWKS, RFC 7517) of an issuer whose tokens are accepted, signed with RS256, ES256 or EdDSA. Needs `issuer` and `audience`. Private addresses need `webhooks.allowPrivateAddresses`, and may be http.',
+      ),
     publicKeys: z
       .array(
         z
@@ -157,26 +166,27 @@ const grants = z
       .max(PUBLIC_KEYS_MAX, { error: `must have at most ${PUBLIC_KEYS_MAX} entries` })
       .default([])
       .describe(
-        'Public keys (PEM) of an issuer whose tokens are accepted, signed with RS256, ES256 or EdDSA. Needs `issuer` and `audience`.',
+        'Public keys (PEM) of the issuer, in place of a key set or besides it. Need `issuer` and `audience`.',
       ),
     issuer: anyText('')
       .nullable()
       .default(null)
-      .describe('The `iss` that tokens of the public keys must have.'),
+      .describe('The `iss` that tokens of the issuer must have.'),
     audience: anyText('')
       .nullable()
       .default(null)
       .describe(
-        'The `aud` that tokens of the public keys must have. Tokens that are signed with a secret of the app may have it, besides the id or a key of the app.',
+        'The `aud` that tokens of the issuer must have. Tokens that are signed with a secret of the app may have it, besides the id or a key of the app.',
       ),
     channelsClaim: text('').default('channels').describe('The claim of a token with its channels.'),
     userClaim: text('').default('sub').describe('The claim of a token with the id of its user.'),
   })
-  .superRefine(({ publicKeys, issuer, audience }, { addIssue }) => {
-    if (publicKeys.length === 0) return;
+  .superRefine(({ jwksUrl, publicKeys, issuer, audience }, { addIssue }) => {
+    if (jwksUrl === null && publicKeys.length === 0) return;
+    const because = jwksUrl === null ? 'publicKeys' : 'jwksUrl';
     for (const [name, value] of Object.entries({ issuer, audience })) {
       if (value !== null && value !== '') continue;
-      addIssue({ code: 'custom', path: [name], message: 'is required together with publicKeys' });
+      addIssue({ code: 'custom', path: [name], message: `is required together with ${because}` });
     }
   });
 

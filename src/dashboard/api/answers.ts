@@ -487,6 +487,7 @@ export type AppChanges = {
 export type AppGrants = {
   readonly channels: Readonly<Record<string, readonly ("subscribe" | "client-events")[]>>;
   readonly leewaySeconds: number;
+  readonly jwksUrl: string | null;
   readonly publicKeys: readonly string[];
   readonly issuer: string | null;
   readonly audience: string | null;
@@ -497,6 +498,7 @@ export type AppGrants = {
 export type AppGrantsInput = {
   readonly channels?: Readonly<Record<string, readonly ("subscribe" | "client-events")[]>> | undefined;
   readonly leewaySeconds?: number | undefined;
+  readonly jwksUrl?: string | null | undefined;
   readonly publicKeys?: readonly string[] | undefined;
   readonly issuer?: string | null | undefined;
   readonly audience?: string | null | undefined;

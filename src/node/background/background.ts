@@ -35,6 +35,7 @@ import { adminRoutes } from './admin/admin-routes.ts';
 import type { BackgroundBase } from './base.ts';
 import { openCertificates } from './certificates.ts';
 import { HistoryFile } from './history-file.ts';
+import { openKeySets } from './key-sets/open-key-sets.ts';
 import { LoopWatch } from './monitoring/loop-watch.ts';
 import { openMonitoring } from './open-monitoring.ts';
 import { openForwardProxy, openResolver } from './outgoing.ts';
@@ -118,6 +119,7 @@ async function openParts(start: BackgroundStart, post: Post) {
       instanceTaps,
     }),
   );
+  const keySets = stack.use(openKeySets(base, tenants));
   const certificates = stack.use(await openCertificates(base));
   readiness.certificateFault = () => certificates.fault();
   const usage = stack.use(openUsage(base));
@@ -133,10 +135,19 @@ async function openParts(start: BackgroundStart, post: Post) {
     clock: performance,
     instanceId: (number) => instances.directory.byNumber(number)?.id,
   });
-  const services = { tenants, webhooks, instanceTaps, watching, certificates, usage, push };
+  const services = {
+    tenants,
+    webhooks,
+    instanceTaps,
+    watching,
+    keySets,
+    certificates,
+    usage,
+    push,
+  };
 
   const monitoring = stack.use(
-    openMonitoring(base, { adminAddress: admin.address, tenants, webhooks, usage, push }),
+    openMonitoring(base, { adminAddress: admin.address, tenants, webhooks, keySets, usage, push }),
   );
   const renewal = stack.use(
     new TlsRenewal({ config, tlsFiles, read: readTlsFiles, timers: systemTimers, log }),
@@ -271,6 +282,9 @@ export class Background {
           realtime.post(loop, { type: 'revoke-answered', number: message.number, outcome }),
         );
         return;
+      case 'key-set-wanted':
+        void this.parts.keySets.ask(message.appId, message.known);
+        return;
       case 'cluster-received':
         this.receiveNotice(message.notice);
         return;
@@ -327,12 +341,14 @@ export class Background {
 
   /** Passes on every later change of an app or instance. */
   private followTenants(): void {
-    const { tenants, watching, push, usage, webhooks, realtime, log } = this.parts;
+    const { tenants, watching, keySets, push, usage, webhooks, realtime, log } = this.parts;
+    keySets.follow(tenants.apps.all);
     tenants.apps.follow((all, change) => {
       // First: what the loops of deleted apps still report is then for nobody.
       usage.forget(change.deleted);
       webhooks.forget('app', change.deleted);
       realtime.postToAll({ type: 'apps', apps: all, change });
+      keySets.follow(all);
       watching.tenantsChanged(change.deleted);
       void tenants.revocations.appsDeleted(change.deleted);
     });

@@ -8,6 +8,7 @@ import type { ListenerAddress } from '../link/messages.ts';
 import { serverName } from '../server-name.ts';
 import type { BackgroundBase } from './base.ts';
 import { ownInstallation } from './cluster/installation.ts';
+import type { KeySets } from './key-sets/key-sets.ts';
 import { LogReading } from './log/log-reading.ts';
 import { BackgroundMetrics } from './monitoring/metrics.ts';
 import { Monitor } from './monitoring/monitor.ts';
@@ -22,6 +23,7 @@ export interface MonitoringUses {
   readonly adminAddress: ListenerAddress;
   readonly tenants: Tenants;
   readonly webhooks: Webhooks;
+  readonly keySets: Pick<KeySets, 'reports'>;
   readonly usage: UsagePart;
   readonly push: PushPart;
 }
@@ -84,7 +86,7 @@ export function openMonitoring(base: BackgroundBase, uses: MonitoringUses): Moni
 
 function openMonitor(
   { config, memory, tlsFiles, realtime, readiness, log }: BackgroundBase,
-  { tenants, webhooks, usage, push }: MonitoringUses,
+  { tenants, webhooks, keySets, usage, push }: MonitoringUses,
   metrics: BackgroundMetrics,
 ): Monitor {
   return new Monitor({
@@ -97,6 +99,7 @@ function openMonitor(
     instances: tenants.instances,
     usageToday: () => usage.today(),
     circuits: () => push.figures().openCircuits,
+    keySets: () => keySets.reports(),
     maxConnections: config.channels.maxConnections,
     memoryAllows: memory.shares.connections,
     storeFile: sqliteFileOf(config.store.url),

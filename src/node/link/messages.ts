@@ -1,5 +1,5 @@
 import type { LoopAsk } from '../../asking/questions.ts';
-import type { App } from '../../channels/app.ts';
+import type { App, KeySet } from '../../channels/app.ts';
 import type { Revocation } from '../../channels/grants/revocations.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { AskMessage } from '../../channels/live/ask.ts';
@@ -109,8 +109,18 @@ export type LoopToBackground =
   | { readonly type: 'rule-event'; readonly event: RuleEvent }
   /** A backend revokes grants. The answer, `revoke-answered`, has the same number. */
   | { readonly type: 'revoke'; readonly number: number; readonly revocation: Revocation }
+  /** Clients present tokens that the key set of the issuer may explain. The reply is `key-set`. */
+  | {
+      readonly type: 'key-set-wanted';
+      readonly appId: string;
+      /** The version that the loop has: a later one may be on its way to it. */
+      readonly known: number | undefined;
+    }
   /** The server stops. These are the histories that the next start needs. */
   | { readonly type: 'histories'; readonly saved: Uint8Array };
+
+/** Why a key set is reported: `asked` and `shared` answer a `key-set-wanted`: it is `shared` if it caused no fetch. */
+export type KeySetCause = 'changed' | 'asked' | 'shared';
 
 /** From the background loop to a realtime loop. */
 export type BackgroundToLoop =
@@ -124,6 +134,13 @@ export type BackgroundToLoop =
   | { readonly type: 'webhook-events-over'; readonly ids: readonly string[] }
   /** An event that matched a push rule was handled. `dataLength`: characters of its data. */
   | { readonly type: 'rule-event-done'; readonly appId: string; readonly dataLength: number }
+  /** The key set of an app's issuer. */
+  | {
+      readonly type: 'key-set';
+      readonly appId: string;
+      readonly keySet: KeySet | undefined;
+      readonly cause: KeySetCause;
+    }
   /** The present number of connections to the push listener. */
   | { readonly type: 'push-connections'; readonly open: number }
   /** Whether this server can do its work now, for health checks. */

@@ -31,6 +31,7 @@ import { type FileChecks, openFileChecks } from './clients/file-checks.ts';
 import { openTransports, type Transports } from './clients/transports.ts';
 import { type Core, openCore, restoreHistories } from './engine/core.ts';
 import { openQuotas, type Quotas } from './engine/quotas.ts';
+import { KeySetAsks } from './key-set-asks.ts';
 import { logConnectionLimit } from './limits.ts';
 import { type LoopBase, type LoopOptions, openBase } from './loop-base.ts';
 import { openRelays, type Relays } from './relays.ts';
@@ -48,6 +49,7 @@ export class RealtimeLoop {
   private readonly usage: Usage;
   private readonly revocations: Revocations;
   private readonly relays: Relays;
+  private readonly keySets: KeySetAsks;
   private readonly core: Core;
   private readonly transports: Transports;
   private readonly answers: LoopAnswers;
@@ -70,12 +72,18 @@ export class RealtimeLoop {
     const revocations = new Revocations(base.timers);
     revocations.add(initial.revocations);
     const relays = openRelays(base);
+    const keySets = new KeySetAsks({
+      apps,
+      timers: monotonicTimers,
+      ask: (appId, known) => toBackground({ type: 'key-set-wanted', appId, known }),
+    });
     const core = openCore(base, {
       cluster: quotas.cluster,
       apps,
       usage,
       revocations,
       relays,
+      keySets,
       audience: audience.audience,
       turns: audience.turns,
       clients: () => this.transports.clients,
@@ -89,6 +97,7 @@ export class RealtimeLoop {
     this.usage = usage;
     this.revocations = revocations;
     this.relays = relays;
+    this.keySets = keySets;
     this.core = core;
     this.transports = transports;
     const { loopDelay } = this;
@@ -160,6 +169,9 @@ export class RealtimeLoop {
         return;
       case 'rule-event-done':
         relays.ruleEvents.done(message);
+        return;
+      case 'key-set':
+        this.keySets.received(message);
         return;
       case 'push-connections':
         this.fileChecks.setPushConnections(message.open);

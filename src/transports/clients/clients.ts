@@ -10,6 +10,7 @@ import type { Problem } from '../../channels/problems/problem-book.ts';
 import { reportProblem } from '../../channels/problems/report-problem.ts';
 import type { Session } from '../../channels/subscribing/session.ts';
 import { refuseWaiting } from '../../channels/subscribing/subscribe.ts';
+import { KeysUnavailable } from '../../channels/users/presented-user.ts';
 import type { ClientMessage } from '../../channels/wire.ts';
 import { connectionEstablished, PING, PONG, readClientMessage } from '../../channels/wire.ts';
 import type { Clock } from '../../runtime/ports.ts';
@@ -493,6 +494,10 @@ export class Clients {
 
   /** Closes the connection. Its departure undoes what the message had done so far. */
   private failed(connection: ClientConnection, error: unknown): void {
+    if (error instanceof KeysUnavailable) {
+      this.noteEndOf(connection, 'issuer-unreachable');
+      return endWith(connection, 'issuer-unreachable');
+    }
     this.logFailure(connection, error);
     endWith(connection, error instanceof EngineFailure ? 'engine-failed' : 'internal');
   }

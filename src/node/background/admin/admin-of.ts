@@ -15,6 +15,7 @@ import { InstanceAdmin } from '../../../tenants/manage-instances.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import type { BackgroundBase } from '../base.ts';
 import { Composer } from '../composing/composer.ts';
+import type { KeySets } from '../key-sets/key-sets.ts';
 import { occupiedChannels } from '../occupied-channels.ts';
 import type { MonitoringPart } from '../open-monitoring.ts';
 import type { PushPart } from '../push/push.ts';
@@ -28,6 +29,7 @@ export interface AdminUses {
   readonly webhooks: Webhooks;
   readonly watching: Watching;
   readonly instanceTaps: PushTaps;
+  readonly keySets: KeySets;
   readonly usage: UsagePart;
   readonly push: PushPart;
   readonly monitoring: MonitoringPart;
@@ -36,7 +38,7 @@ export interface AdminUses {
 /** What the operations of the admin API work with. */
 export function adminOf(base: BackgroundBase, uses: AdminUses, audit: Admin['audit']): Admin {
   const { config, database, realtime } = base;
-  const { tenants, usage, webhooks, watching, push } = uses;
+  const { tenants, usage, webhooks, watching, keySets, push } = uses;
   const { servers, facts, serverLog } = uses.monitoring;
   const search = new NearSearch({
     timers: systemTimers,
@@ -66,6 +68,10 @@ export function adminOf(base: BackgroundBase, uses: AdminUses, audit: Admin['aud
     server: facts,
     followLog: (filter, reader) => serverLog.follow(filter, reader),
     usage: usage.shown,
+    keySet: async (appId) => {
+      await keySets.ask(appId, 'any');
+      return keySets.reports(appId)[0];
+    },
     webhooks,
     audit,
     rightsOf: (caller) => rightsOf(caller, config),

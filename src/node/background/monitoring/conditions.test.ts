@@ -50,6 +50,7 @@ function situation({ values = {}, increases = {}, ...given }: Given): Situation 
     readiness: healthy,
     endpoints: [],
     circuits: [],
+    keySets: [],
     quotas: [],
     unknownSettings: [],
     files: { used: 100, most: 1_000 },
@@ -77,6 +78,16 @@ const endpoint = (more: Partial<EndpointHealth> = {}) => ({
   failingSinceMs: NOW_MS - 5 * MINUTE_MS,
   waiting: 214,
   oldestWaitingAtMs: NOW_MS - 5 * MINUTE_MS,
+  ...more,
+});
+
+const keySet = (more: Partial<Situation['keySets'][number]>) => ({
+  appId: 'shop',
+  url: 'https://login.example/jwks',
+  failure: { why: 'HTTP 503', sinceMs: NOW_MS - MINUTE_MS },
+  keys: undefined,
+  ignored: [],
+  untilMs: undefined,
   ...more,
 });
 
@@ -240,6 +251,27 @@ const cases: readonly (readonly [id: string, level: 'bad' | 'warn', text: string
       'bad',
       'App shop has used its 1000 messages',
       { quotas: [{ appId: 'shop', messages: 1_000, messagesPerDay: 1_000 }] },
+    ],
+    [
+      'key-set',
+      'warn',
+      'The key set of app shop at https://login.example/jwks cannot be fetched: HTTP 503. Its last keys are used for 23 h more.',
+      { keySets: [keySet({ keys: [], untilMs: NOW_MS + 23 * 3_600_000 })] },
+    ],
+    ['key-set', 'bad', 'Clients with its tokens are closed with 4100.', { keySets: [keySet({})] }],
+    [
+      'key-set',
+      'bad',
+      'has no key that can be used. What it has is ignored: private or secret; not for signatures.',
+      {
+        keySets: [
+          keySet({
+            failure: undefined,
+            keys: [],
+            ignored: ['private or secret', 'not for signatures'],
+          }),
+        ],
+      },
     ],
     [
       'disk',

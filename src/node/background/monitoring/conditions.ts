@@ -1,5 +1,6 @@
 import type { Checked, Condition } from '../../../asking/facts/servers.ts';
 import { deliveryRules } from './delivery-rules.ts';
+import { keySetRules } from './key-set-rules.ts';
 import { machineRules } from './machine-rules.ts';
 import { realtimeRules } from './realtime-rules.ts';
 import type { ConditionRule, Found, Situation } from './rule.ts';
@@ -8,6 +9,7 @@ export const rules: readonly ConditionRule[] = [
   ...machineRules,
   ...realtimeRules,
   ...deliveryRules,
+  ...keySetRules,
 ];
 
 /** The limit of findings per rule, so that one tenant with many faults does not hide others. */

@@ -14,6 +14,7 @@ import type { Readiness } from '../../../transports/admin/readiness.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import type { RealtimeClient } from '../../link/realtime-client.ts';
 import { countOpenFiles, readOpenFiles } from '../../open-files.ts';
+import type { KeySetReport } from '../key-sets/key-sets.ts';
 import { Conditions } from './conditions.ts';
 import { FiguresRing } from './figures-ring.ts';
 import type { BackgroundMetrics } from './metrics.ts';
@@ -39,6 +40,7 @@ export interface MonitorOptions {
   /** Today's usage on all servers. */
   readonly usageToday: () => Promise<readonly DayUsage[]>;
   readonly circuits: () => readonly OpenCircuit[];
+  readonly keySets: () => readonly KeySetReport[];
   /** `channels.maxConnections`; 0: no limit. */
   readonly maxConnections: number;
   /** Connections that the share of the memory allows. */
@@ -176,6 +178,7 @@ export class Monitor implements Disposable {
       readiness,
       endpoints: webhooks.endpoints(),
       circuits: this.circuits(),
+      keySets: this.options.keySets(),
       quotas: this.usedQuotas(),
       unknownSettings: this.unknownSettings(),
       files: this.files(),

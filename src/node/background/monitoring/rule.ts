@@ -2,6 +2,7 @@ import type { Condition } from '../../../asking/facts/servers.ts';
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
 import type { Readiness } from '../../../transports/admin/readiness.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
+import type { KeySetReport } from '../key-sets/key-sets.ts';
 import type { Sample, Samples } from './samples.ts';
 
 /** The input of the rules. */
@@ -15,6 +16,7 @@ export interface Situation {
   >;
   readonly endpoints: ReturnType<Webhooks['endpoints']>;
   readonly circuits: readonly PausedGateway[];
+  readonly keySets: readonly KeySetReport[];
   readonly quotas: readonly UsedQuota[];
   readonly unknownSettings: readonly UnknownOfTenant[];
   /** `undefined` if the system does not report it. */

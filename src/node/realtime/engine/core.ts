@@ -1,7 +1,7 @@
 import type { Revocations } from '../../../channels/grants/revocations.ts';
 import type { Hub } from '../../../channels/hub.ts';
 import { WebhookEvents } from '../../../channels/lifecycle/webhook-events.ts';
-import type { Audience, Turns } from '../../../channels/ports.ts';
+import type { Audience, KeySetSource, Turns } from '../../../channels/ports.ts';
 import { ProblemBook } from '../../../channels/problems/problem-book.ts';
 import { LocalChannels } from '../../../channels/subscribing/local-channels.ts';
 import { MemberSessions } from '../../../channels/subscribing/member-sessions.ts';
@@ -27,6 +27,7 @@ export interface CoreParts {
   readonly relays: Relays;
   readonly audience: Audience;
   readonly turns: Turns | undefined;
+  readonly keySets: KeySetSource;
   /** The clients of this loop. They are opened later, because they need the hub. */
   readonly clients: () => Clients;
 }
@@ -111,7 +112,7 @@ export function restoreHistories(
 
 function hubOf(
   { settings, timers, log, rateLimitedLog, meter }: LoopBase,
-  { audience, turns, usage, revocations, relays, clients }: CoreParts,
+  { audience, turns, usage, revocations, relays, keySets, clients }: CoreParts,
   parts: { readonly local: Local; readonly live: LiveLoop; readonly engine: LoopEngine },
 ): Hub {
   return {
@@ -139,6 +140,7 @@ function hubOf(
         ? timers.now() - monotonicTimers.now() + session.openedAtMs
         : timers.now(),
     asked: parts.live.asked,
+    keySets,
     turns,
   };
 }

@@ -18,6 +18,7 @@ export type ConnectionProblem =
   | 'events-lost'
   | 'grant-expired'
   | 'grant-revoked'
+  | 'issuer-unreachable'
   | 'message-lost'
   | 'binary-frame'
   | 'too-many-frames'
@@ -135,6 +136,13 @@ export const closeCodes = {
     when: 'A grant or token was revoked by which the connection is in a channel or signed in.',
     advice: 'Nothing: clients reconnect and ask your backend for a new grant, which it may refuse.',
   },
+  'issuer-unreachable': {
+    code: 4100,
+    message: 'Keys of the token issuer cannot be reached, please reconnect later',
+    when: 'A client presents a token, and the key set at `grants.jwksUrl` of the app has never been fetched since the start of the server, or not for 24 hours.',
+    advice:
+      'Find out why it cannot be fetched: the conditions of the dashboard, `fanfare status` and the log say it. Clients come back by themselves after a pause.',
+  },
   'events-lost': {
     code: 4200,
     message: 'Events may have been missed, please reconnect',
@@ -181,6 +189,7 @@ export type RefusalProblem = Exclude<
   | 'not-authorised-in-time'
   | 'grant-expired'
   | 'grant-revoked'
+  | 'issuer-unreachable'
   | 'no-pong'
   | 'binary-frame'
   | 'too-many-frames'
