@@ -161,10 +161,10 @@ describe('a request to a URL of a tenant', () => {
 
   it('may have to use https, but for private addresses', async () => {
     const { port, asked } = serve(() => new Response('{}'));
-    const send = (addresses: readonly string[]) =>
+    const send = (addresses: readonly string[], needsTls = true) =>
       createSendRequest({
         allowPrivateAddresses: true,
-        needsTls: true,
+        needsTls,
         resolver: resolverTo(...addresses),
       })(post(`http://keys.example.test:${port}/`));
     expect(await send(['127.0.0.1'])).toMatchObject({ result: 'answered' });
@@ -173,6 +173,8 @@ describe('a request to a URL of a tenant', () => {
     expect(await send(['1.1.1.1'])).toEqual(refused);
     expect(await send(['127.0.0.1', '1.1.1.1'])).toEqual(refused);
     expect(asked).toHaveLength(1);
+    const both = await send(['127.0.0.1', '1.1.1.1'], false);
+    expect(both).toMatchObject({ result: 'answered' });
   });
 
   it('does not follow a redirect', async () => {

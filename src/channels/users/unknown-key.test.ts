@@ -72,7 +72,7 @@ describe('a token with an unknown key', () => {
   });
 
   it('waits for a second fetch if the first one began before the key was published, and for no third', async () => {
-    const { session, signsIn, fetched, fetches } = stage({ url: URL, keys: [], version: 1 }, 3);
+    const { session, signsIn, fetched, fetches } = stage({ url: URL, keys: [], version: 1 }, 9);
     const over = signsIn(token());
     await fetched({ url: URL, keys: [], version: 2 });
     expect(session.peer.received()).toEqual([]);
@@ -80,6 +80,7 @@ describe('a token with an unknown key', () => {
     await over;
     expect(session.peer.received()).toEqual(['pusher:signin_success']);
     const refused = signsIn(token('b'));
+    await fetched(keySet);
     await fetched(keySet);
     await refused;
     expect(session.peer.received()).toEqual(['pusher:error']);
@@ -125,11 +126,14 @@ describe('a token with an unknown key', () => {
     async (presents) => {
       const staged = stage();
       const { app, hub, session, fetched } = staged;
+      let signIns = 0;
+      hub.authority.signIn = () => void (signIns += 1);
       const over = staged[presents](token());
       await disconnect(hub, session);
       await fetched(keySet);
       await over;
       expect(session.peer.received()).toEqual([]);
+      expect(signIns).toBe(0);
       expect(hub.sessions.has(app, 'ann')).toBe(false);
       expect(session.subscriptionCount).toBe(0);
     },
