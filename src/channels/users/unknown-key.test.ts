@@ -127,7 +127,10 @@ describe('a token with an unknown key', () => {
       const staged = stage();
       const { app, hub, session, fetched } = staged;
       let signIns = 0;
-      hub.authority.signIn = () => void (signIns += 1);
+      hub.authority.signIn = () => {
+        signIns += 1;
+        return true;
+      };
       const over = staged[presents](token());
       await disconnect(hub, session);
       await fetched(keySet);
