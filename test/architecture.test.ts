@@ -96,10 +96,11 @@ const besideMayImport: Readonly<Record<string, readonly string[]>> = {
   examples: ['testing'],
 };
 
-/** Files beside src, and the folders of src that may import them. The script is served to browsers, as text. */
+/** Files beside src, and the folders of src that may import them. The scripts are served to browsers, as text. */
 const files: Readonly<Record<string, readonly string[]>> = {
   // Stores write down which version has changed them.
   '../package.json': ['cli', 'node', 'stores'],
+  '../sdk/authorize/index.js': ['transports'],
   '../sdk/resume/index.js': ['transports'],
 };
 

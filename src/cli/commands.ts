@@ -48,6 +48,7 @@ import {
   VAPID_SUBJECT_OPTION,
 } from './tenants/instances.ts';
 import { tenantCommand } from './tenants/tenant-command.ts';
+import { TOKEN_OPTIONS, token } from './tenants/token.ts';
 import { verify } from './verify/verify.ts';
 import { VERIFY_OPTIONS } from './verify/verify-options.ts';
 import {
@@ -138,6 +139,14 @@ export const commands: readonly Command[] = [
     example: 'fanfare apps delete 123456789',
     options: [CONFIG_OPTION, JSON_OPTION],
     run: tenantCommand(appCommands, deleteApp),
+  },
+  {
+    name: 'token',
+    operands: 'APP',
+    help: 'Print a token that opens channels of an app which has `grants`, to try them with.',
+    example: "fanfare token 123456789 --user ann --channels 'private-team-*' --seconds 600",
+    options: TOKEN_OPTIONS,
+    run: token,
   },
   {
     name: 'send',

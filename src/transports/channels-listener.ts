@@ -19,7 +19,7 @@ import type { FallbackTransport } from './http-fallback/transport.ts';
 import { type KeepAlive, UNFINISHED_SECONDS } from './keep-alive.ts';
 import type { PushGate } from './push-api/shared-port/push-gate.ts';
 import { type RequestTarget, requestTarget, withoutPrefix } from './request-target.ts';
-import { answerResumeScript } from './resume-script.ts';
+import { answerSdkScript } from './sdk-scripts.ts';
 import { openToGroup } from './socket-file.ts';
 import type { HandshakeOutcome, WebSocketTransport } from './websocket/transport.ts';
 import type { SocketData } from './websocket/websocket-connection.ts';
@@ -129,7 +129,7 @@ export function listenForChannels({
         answerPush(request, server, target) ??
           answerHealth(request.method, path) ??
           answerStatistics(request.method, path, meter) ??
-          answerResumeScript(request, path) ??
+          answerSdkScript(request, path) ??
           api.answer(request, target, sender),
       );
       return request.method === 'HEAD' ? after(answer, withDate) : answer;

@@ -7,7 +7,7 @@ import { answerStatistics } from './http-fallback/statistics.ts';
 import { routes as pushRoutes } from './push-api/routes.ts';
 import { isPushPath } from './push-api/shared-port/push-path.ts';
 import { withoutPrefix } from './request-target.ts';
-import { answerResumeScript } from './resume-script.ts';
+import { answerSdkScript } from './sdk-scripts.ts';
 
 /** Channels and push can share a port, which then tells their requests apart by path alone. */
 
@@ -39,7 +39,7 @@ function isChannelsPath(path: string): boolean {
     findRoute(path) !== undefined ||
     isFallbackPath(path) ||
     path.startsWith('/app/') ||
-    answerResumeScript(request, path) !== undefined ||
+    answerSdkScript(request, path) !== undefined ||
     answerStatistics('GET', path, meter) !== undefined ||
     new ListenerHealth().answer('GET', path) !== undefined
   );
@@ -74,6 +74,7 @@ describe('on a port that Channels and push share', () => {
     '/app/key',
     '/pusher/app/key/123/session/xhr',
     '/timeline/v2/jsonp/1',
+    '/sdk/authorize.js',
     '/sdk/resume.js',
     '/healthz',
     '/readyz',

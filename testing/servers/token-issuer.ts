@@ -17,8 +17,8 @@ const newPair = {
   EdDSA: () => generateKeyPairSync('ed25519'),
 };
 
-export const ISSUER = 'https://login.example.com/';
-export const AUDIENCE = 'https://ws.example.com';
+const ISSUER = 'https://login.example.com/';
+const AUDIENCE = 'https://ws.example.com';
 
 /** An identity provider that publishes its key set, and answers as a test wants. */
 export class TokenIssuer implements AsyncDisposable {

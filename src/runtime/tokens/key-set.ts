@@ -21,7 +21,7 @@ export type ParsedKeySet =
   | { readonly ok: false; readonly why: string };
 
 export const KEY_SET_BYTES_MAX = 65_536;
-export const KEY_SET_KEYS_MAX = 100;
+const KEY_SET_KEYS_MAX = 100;
 
 /** The limit of a key's id. Characters. */
 const KID_LENGTH_MAX = 200;

@@ -39,7 +39,7 @@ beforeEach(() => {
   [open, fetched, reported, counted, logged] = [[], [], [], [], []];
   const note = (message: string) => void logged.push(message);
   keySets = new KeySets({
-    fetch(url) {
+    fetchKeySet(url) {
       fetched.push(url);
       const answer = says(url);
       if (answer !== undefined) return Promise.resolve(answer);

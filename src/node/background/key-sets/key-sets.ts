@@ -39,7 +39,7 @@ export interface KeySetReport {
 }
 
 export interface KeySetsOptions {
-  readonly fetch: FetchKeySet;
+  readonly fetchKeySet: FetchKeySet;
   /** Reports a key set whenever it has changed, and when one was asked for. */
   readonly report: (appId: string, keySet: KeySet | undefined, cause: KeySetCause) => void;
   /** Monotonic. */
@@ -190,8 +190,8 @@ export class KeySets implements Disposable {
   }
 
   private async fetchNow(entry: Entry): Promise<void> {
-    const { fetch, meter, timers, random } = this.options;
-    const read = await fetch(entry.url, entry.appId);
+    const { fetchKeySet, meter, timers, random } = this.options;
+    const read = await fetchKeySet(entry.url, entry.appId);
     meter.count('keySetFetches', 1, read.ok ? 'fetched' : 'failed');
     // The app was deleted, or has another address.
     if (this.entries.get(entry.appId) !== entry) return;

@@ -19,7 +19,7 @@ export function openKeySets(
     proxy,
   });
   return new KeySets({
-    fetch: createFetchKeySet(send),
+    fetchKeySet: createFetchKeySet(send),
     report(appId, keySet, cause) {
       apps.directory.setKeySet(appId, keySet);
       realtime.postToAll({ type: 'key-set', appId, keySet, cause });

@@ -141,7 +141,7 @@ export const closeCodes = {
     message: 'Keys of the token issuer cannot be reached, please reconnect later',
     when: 'A client presents a token, and the key set at `grants.jwksUrl` of the app has never been fetched since the start of the server, or not for 24 hours.',
     advice:
-      'Find out why it cannot be fetched: the conditions of the dashboard, `fanfare status` and the log say it. Clients come back by themselves after a pause.',
+      'Find out why it cannot be fetched: the conditions of the dashboard and the log say it. Clients come back by themselves after a pause.',
   },
   'events-lost': {
     code: 4200,

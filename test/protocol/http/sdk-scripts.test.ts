@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, it } from 'bun:test';
 import { RawHttp } from '../../../testing/clients/raw-http.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 
-const PATH = '/sdk/resume.js';
+const scripts = ['authorize', 'resume'] as const;
+const PATH = '/sdk/authorize.js';
 
 let server: Fanfare;
 beforeAll(async () => {
@@ -13,8 +14,8 @@ afterAll(() => server[Symbol.asyncDispose]());
 const get = (path: string, headers: Record<string, string> = {}) =>
   fetch(`http://127.0.0.1:${server.port}${path}`, { headers });
 
-it('serves the plugin for pusher-js to pages of any site', async () => {
-  const response = await get(PATH);
+it.each(scripts)('serves a plugin for pusher-js to pages of any site: %s', async (name) => {
+  const response = await get(`/sdk/${name}.js`);
 
   expect(response.status).toBe(200);
   expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -24,13 +25,13 @@ it('serves the plugin for pusher-js to pages of any site', async () => {
     'cross-origin-resource-policy': 'cross-origin',
     'x-content-type-options': 'nosniff',
   });
-  const file = Bun.file(`${import.meta.dir}/../../../sdk/resume/index.js`);
+  const file = Bun.file(`${import.meta.dir}/../../../sdk/${name}/index.js`);
   expect(await response.text()).toBe(await file.text());
 });
 
-it('serves it below the path prefix too, and not below others', async () => {
-  expect((await get(`/realtime${PATH}?v=1`)).status).toBe(200);
-  expect((await get(`/other${PATH}`)).status).toBe(404);
+it.each(scripts)('serves it below the path prefix too, and not below others: %s', async (name) => {
+  expect((await get(`/realtime/sdk/${name}.js?v=1`)).status).toBe(200);
+  expect((await get(`/other/sdk/${name}.js`)).status).toBe(404);
 });
 
 it('answers with 304 to a browser that has it already', async () => {
