@@ -1,4 +1,4 @@
-import { type ThrowAwayDatabase, throwAwayPostgres } from '../../testing/databases/postgres.ts';
+import { newStorePostgres, type ThrowAwayDatabase } from '../../testing/databases/postgres.ts';
 import { type Fanfare, type FanfareOptions, startFanfare } from '../../testing/servers/fanfare.ts';
 import { type OwnRedis, startRedis } from '../../testing/servers/redis.ts';
 import { TcpProxy } from '../../testing/servers/tcp-proxy.ts';
@@ -38,7 +38,7 @@ export async function startCluster(
   const redis = parts.use(await startRedis());
   const redisServers = [redis];
   while (redisServers.length < redisCount) redisServers.push(parts.use(await startRedis()));
-  const store = parts.use(await throwAwayPostgres());
+  const store = parts.use(await newStorePostgres());
   const servers: Fanfare[] = [];
   const proxies: TcpProxy[] = [];
   const add = async (owner: AsyncDisposableStack, more: FanfareOptions = {}) => {

@@ -7,8 +7,8 @@ import { type Database, openDatabase, shownStore } from '../../src/stores/databa
 import { StoreUnavailable } from '../../src/stores/database/faults.ts';
 import { migrations } from '../../src/stores/database/migrations.ts';
 import type { CommitBatch } from '../../src/stores/database/write-queue.ts';
-import { type EmptyStore, newDatabases, sqliteFile } from '../../testing/databases/databases.ts';
-import { ODD_DEFAULTS, throwAwayPostgres } from '../../testing/databases/postgres.ts';
+import { type EmptyStore, newStores, sqliteFile } from '../../testing/databases/databases.ts';
+import { newStorePostgres, throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { testSeed } from '../../testing/long-run.ts';
 
 fc.configureGlobal({ seed: testSeed() });
@@ -25,7 +25,7 @@ async function names(database: Database): Promise<readonly string[]> {
   return rows.map(({ what }) => what.slice('test '.length));
 }
 
-for (const kind of newDatabases) {
+for (const kind of newStores) {
   describe(`the database on ${kind.name}`, () => {
     let store: EmptyStore;
     let database: Database;
@@ -216,7 +216,7 @@ describe('the database on PostgreSQL', () => {
   });
 
   it('is shared by servers that change the same rows', async () => {
-    await using store = await throwAwayPostgres();
+    await using store = await newStorePostgres();
     await using one = await openDatabase(store.url);
     await using other = await openDatabase(store.url);
     await make(one, 'test count');
@@ -229,14 +229,14 @@ describe('the database on PostgreSQL', () => {
   });
 
   it('detects that its tables are missing', async () => {
-    await using store = await throwAwayPostgres();
+    await using store = await newStorePostgres();
     await using database = await openDatabase(store.url);
     await database.write((sql) => sql`ALTER TABLE migrations RENAME TO taken_away`);
     expect(await database.lost()).toBe('the tables are missing from the database');
   });
 
   it('has its own settings, whatever those of the role and the database are', async () => {
-    await using store = await throwAwayPostgres(ODD_DEFAULTS);
+    await using store = await newStorePostgres();
     await using database = await openDatabase(store.url);
     const settings = (sql: SQL) => sql`SELECT current_setting('transaction_isolation') AS isolation,
       current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
@@ -250,7 +250,7 @@ describe('the database on PostgreSQL', () => {
   });
 
   it('names no statement any more once one was lost, as in a pooler that was put into transaction mode', async () => {
-    await using store = await throwAwayPostgres();
+    await using store = await newStorePostgres();
     await using database = await openDatabase(store.url);
     const losing = () =>
       database.write(async (sql) => {

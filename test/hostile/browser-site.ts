@@ -58,6 +58,8 @@ export class BrowserSite implements AsyncDisposable {
   honest: { readonly status: number; readonly headers?: Record<string, string> } = { status: 201 };
   /** Whether the push service accepts everything for fakes, as before an attack. */
   areFakesGood = false;
+  /** Settles with the next one. */
+  private arrival = Promise.withResolvers<void>();
   private readonly parts: AsyncDisposableStack;
   private readonly requests: readonly PushRequests[];
   private readonly names: readonly (readonly string[])[];
@@ -142,18 +144,28 @@ export class BrowserSite implements AsyncDisposable {
   /** Publishes and waits until each honest browser has the message. */
   async reach(instance: number, interest = ALL): Promise<void> {
     const from = this.arrivals.length;
-    const startedAtMs = performance.now();
     const wanted = new Set(this.names[instance]);
-    await this.publish(instance, interest);
-    for (let at = from; wanted.size > 0; at++) {
-      while (at >= this.arrivals.length) {
-        if (performance.now() - startedAtMs > REACHED_MS_MAX) {
-          throw new Error(`${wanted.size} honest browsers were not reached`);
-        }
-        await Bun.sleep(5);
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(
+      () => late.reject(new Error(`${wanted.size} honest browsers were not reached`)),
+      REACHED_MS_MAX,
+    );
+    try {
+      await this.publish(instance, interest);
+      for (let at = from; wanted.size > 0; at++) {
+        while (at >= this.arrivals.length) await Promise.race([this.arrival.promise, late.promise]);
+        wanted.delete(this.arrivals[at] ?? '');
       }
-      wanted.delete(this.arrivals[at] ?? '');
+    } finally {
+      clearTimeout(timer);
     }
+  }
+
+  /** A message has reached an honest browser. */
+  arrived(name: string): void {
+    this.arrivals.push(name);
+    this.arrival.resolve();
+    this.arrival = Promise.withResolvers();
   }
 
   /** Browsers that got more than `messages` messages. */
@@ -205,7 +217,7 @@ async function answer(path: string, findSite: () => BrowserSite | undefined): Pr
     case 'ok': {
       const site = findSite();
       const { status = 201, headers = {} } = site?.honest ?? {};
-      if (status === 201) site?.arrivals.push(name);
+      if (status === 201) site?.arrived(name);
       return new Response(null, { status, headers });
     }
     case 'refused':

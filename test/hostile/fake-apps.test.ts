@@ -1,9 +1,16 @@
-import { describe, expect, it } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
 import { apnsRefusal } from '../../src/fake-gateways/apns/fake-apns.ts';
 import { fcmRefusal } from '../../src/fake-gateways/fcm/fake-fcm.ts';
 import type { Act } from '../../src/fake-gateways/script.ts';
-import { allAccepted, countsOf, DeliverySite, newsFor } from '../failure/push/delivery-site.ts';
+import { runs } from '../../testing/long-run.ts';
+import {
+  allAccepted,
+  type Crowd,
+  countsOf,
+  DeliverySite,
+  newsFor,
+} from '../failure/push/delivery-site.ts';
 
 const LONG_MS = 180_000;
 
@@ -12,6 +19,9 @@ const PATIENT = join(import.meta.dir, 'patient-server.fixture.ts');
 
 const FAKES = 150;
 const HONEST = 20;
+
+/** Publishes beside fakes after the first one. */
+const ROUNDS = runs(1, 2);
 
 type Phone = 'apns' | 'fcm';
 
@@ -41,22 +51,37 @@ const evils: Readonly<Record<Phone, Readonly<Record<string, Act>>>> = {
  */
 const busyApple = apnsRefusal(429, 'TooManyRequests');
 
-const cases = (['apns', 'fcm'] as const).flatMap((platform) =>
-  Object.entries(evils[platform]).map(([what, act]) => [platform, what, act] as const),
+const phones = ['apns', 'fcm'] as const;
+
+const cases = phones.flatMap((platform) =>
+  Object.entries(evils[platform]).map(([what, act]) => ({ platform, what, act })),
 );
 
-describe.each(cases)('%s, which answers for fakes %s', (platform, _, act) => {
-  it(
-    'reaches all honest devices',
-    async () => {
-      await using site = await DeliverySite.start({
-        crowds: [{ [platform]: FAKES + HONEST }, { [platform]: HONEST }],
-        ...(act.act === 'hang' && { program: PATIENT }),
-      });
+/** The last instances of a site, which have no fakes: one for each platform. */
+const QUIET: readonly Crowd[] = phones.map((platform) => ({ [platform]: HONEST }));
+
+describe.each([
+  { name: 'gateways that answer', isHanging: false },
+  { name: 'gateways that never answer', isHanging: true },
+])('$name', ({ isHanging }) => {
+  /** Each attacks an instance of its own. */
+  const attacks = cases.filter(({ act }) => (act.act === 'hang') === isHanging);
+  let site: DeliverySite;
+  beforeAll(async () => {
+    site = await DeliverySite.start({
+      crowds: [...attacks.map(({ platform }) => ({ [platform]: FAKES + HONEST })), ...QUIET],
+      ...(isHanging && { program: PATIENT }),
+    });
+  }, LONG_MS);
+  afterAll(() => site[Symbol.asyncDispose]());
+
+  it.each(attacks.map((attack, place) => ({ ...attack, place })))(
+    'reach all honest devices: $platform, which answers for fakes $what',
+    async ({ platform, act, place }) => {
       const { arrivals, script } = site[platform];
-      const [attacked, quiet] = [site.instance(0), site.instance(1)];
-      const devices = attacked.devices[platform];
-      const fakes = devices.slice(0, FAKES);
+      const attacked = site.instance(place);
+      const quiet = site.instance(attacks.length + phones.indexOf(platform));
+      const fakes = attacked.devices[platform].slice(0, FAKES);
       // The first publish may take longer, since no device was accepted before.
       const atFirst = platform === 'apns' && act.act === 'hang' ? busyApple : act;
       for (const { address } of fakes) script.forToken(address, atFirst);
@@ -68,7 +93,7 @@ describe.each(cases)('%s, which answers for fakes %s', (platform, _, act) => {
       );
       for (const { address } of fakes) script.forToken(address, act);
       const witnessesSinceMs = Date.now();
-      for (let round = 0; round < 2; round++) {
+      for (let round = 0; round < ROUNDS; round++) {
         arrivals.clear();
         const [id, theirs] = [
           await site.publish(attacked, newsFor(platform)),
@@ -85,10 +110,12 @@ describe.each(cases)('%s, which answers for fakes %s', (platform, _, act) => {
         const taken = arrivals.list().filter(({ status }) => status === 200);
         expect(taken).toHaveLength(2 * HONEST);
       }
-      const logged = site.server.output.stderr
+      const pausedAtMs = site.server.output.stderr
         .split('\n')
-        .filter((line) => /Gateway (fails|refuses)/.test(line));
-      const pausedAtMs = logged.map((line) => Date.parse(JSON.parse(line).time));
+        .filter((line) => /Gateway (fails|refuses)/.test(line))
+        .map((line) => JSON.parse(line))
+        .filter(({ instance }) => instance === attacked.id || instance === quiet.id)
+        .map(({ time }) => Date.parse(time));
       expect(pausedAtMs.filter((atMs) => atMs >= witnessesSinceMs)).toEqual([]);
     },
     LONG_MS,

@@ -4,7 +4,7 @@ import { type Browser, BrowserSite, type Evil, HONEST } from './browser-site.ts'
 
 const LONG_MS = 180_000;
 
-const ATTACKS = runs(2, 5);
+const ATTACKS = runs(1, 5);
 
 /**
  * Kinds of fakes, each in an instance of its own of one server. HTTP/2 uses the same code for all answers, so three kinds are
@@ -74,7 +74,7 @@ describe('browsers of one push service', () => {
       await using site = await BrowserSite.start({ http2: false, browsers, strangers: 150 });
       await site.reach(0, HONEST);
       await site.reach(1, HONEST);
-      for (let round = 0; round < 4; round++) {
+      for (let round = 0; round < runs(2, 4); round++) {
         await site.reach(0);
         await site.reach(1);
       }

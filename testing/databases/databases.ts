@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '../../src/stores/database/database.ts';
 import { type PgBouncer, startPgBouncer } from './pgbouncer.ts';
-import { migratedPostgres, ODD_DEFAULTS, throwAwayPostgres } from './postgres.ts';
+import { migratedPostgres, newStorePostgres, ODD_DEFAULTS, throwAwayPostgres } from './postgres.ts';
 
 /** A store for one test. Nothing of it remains when it is disposed of. */
 export interface EmptyStore extends AsyncDisposable {
@@ -28,6 +28,12 @@ export const databases: readonly DatabaseKind[] = [
 export const newDatabases: readonly DatabaseKind[] = [
   { name: 'SQLite', make: async () => sqliteFile() },
   { name: 'PostgreSQL', make: () => perhapsPooled(throwAwayPostgres(ODD_DEFAULTS)) },
+];
+
+/** The kinds of databases as a server leaves them that has started for the first time. Tests may change tables. */
+export const newStores: readonly DatabaseKind[] = [
+  { name: 'SQLite', make: migratedFile },
+  { name: 'PostgreSQL', make: () => perhapsPooled(newStorePostgres()) },
 ];
 
 let pooler: Promise<PgBouncer> | undefined;

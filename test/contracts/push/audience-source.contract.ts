@@ -199,13 +199,13 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
     });
 
     it('accepts thousands of numbers', async () => {
-      const made: Promise<DeviceId>[] = [];
-      for (let index = 0; index < 3000; index += 1) made.push(registered(['many']));
-      const ids = new Set(await Promise.all(made));
+      const ids = await Promise.all(Array.from({ length: 30 }, () => registered(['many'])));
       const numbers = await numbersOf('many');
-      const recipients = await audience.recipients(instance, numbers);
+      const unknown = Array.from({ length: 3000 }, (_, index) => 1_000_000_007 + index);
+      const asked = [...unknown.slice(0, 1500), ...numbers, ...unknown.slice(1500)];
+      const recipients = await audience.recipients(instance, asked);
       expect(recipients.map(({ number }) => number)).toEqual([...numbers]);
-      expect(new Set(recipients.map(({ id }) => id))).toEqual(ids);
+      expect(new Set(recipients.map(({ id }) => id))).toEqual(new Set(ids));
     });
   });
 }

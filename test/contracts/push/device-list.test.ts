@@ -227,15 +227,12 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
 
   it('yields to other work while it scans many devices, and returns where to continue', async () => {
     await database.write(async (sql) => {
-      const rows = Array.from({ length: 21_000 }, (_, n) => n);
-      for (let from = 0; from < rows.length; from += 500) {
-        await sql`INSERT INTO devices ${sql(
-          rows.slice(from, from + 500).map((n) => ({
-            ...manyRow(instance, n),
-            platform: n === 20_900 ? 'web' : 'fcm',
-          })),
-        )}`;
-      }
+      await sql`
+        WITH RECURSIVE many (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM many WHERE n < 20999)
+        INSERT INTO devices
+          (instance, id, platform, token_identity, registered_at, seen_at, token, metadata, sdk)
+        SELECT CAST(${instance} AS BIGINT), 'fcm-' || n, CASE n WHEN 20900 THEN 'web' ELSE 'fcm' END, 'i' || n,
+          CAST(${NOW_MS} AS BIGINT), CAST(${NOW_MS} AS BIGINT), 't' || n, '{}', '' FROM many`;
       await sql`UPDATE instance_numbers SET devices = 21000 WHERE number = ${instance}`;
     });
     let turns = 0;

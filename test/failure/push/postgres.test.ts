@@ -11,8 +11,13 @@ import {
   requestPush,
 } from '../../../testing/clients/push-requests.ts';
 import { startPgBouncer } from '../../../testing/databases/pgbouncer.ts';
-import { ownPostgres, throwAwayPostgres } from '../../../testing/databases/postgres.ts';
+import {
+  newStorePostgres,
+  ownPostgres,
+  throwAwayPostgres,
+} from '../../../testing/databases/postgres.ts';
 import { eventually } from '../../../testing/eventually.ts';
+import { runs } from '../../../testing/long-run.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { instanceSettings, pushSettings } from '../../../testing/servers/push-server.ts';
 import { fanfare } from '../../cli/run-fanfare.ts';
@@ -30,6 +35,8 @@ const LONG_MS = 180_000;
 const BACKENDS = 10;
 /** The pause of a backend between two publishes. */
 const PAUSE_MS = 25;
+/** Answers of each kind that backends get before the next trouble. */
+const ANSWERS = runs(30, 100);
 
 const requests = new PushRequests();
 const nothing = async () => undefined;
@@ -86,15 +93,15 @@ describe('the push side of a server whose PostgreSQL', () => {
       const accepted = await acceptSome(server);
       const backends = startBackends(server);
       for (let round = 0; round < 2; round++) {
-        await backends.receive(200, 100);
+        await backends.receive(200, ANSWERS);
         postgres.kill();
-        await backends.receive(503, 100);
+        await backends.receive(503, ANSWERS);
         const why = /the database cannot be reached/;
         await expectRefused(server, allRequests(accepted), why);
         expect(await becomes(server, /^503.*store:/s, nothing)).toMatch(why);
         await postgres.start();
       }
-      await backends.receive(200, 100);
+      await backends.receive(200, ANSWERS);
       const answers = await backends.stop();
 
       await expectKept(server, accepted);
@@ -129,10 +136,10 @@ describe('a server behind PgBouncer', () => {
       const accepted = await acceptSome(server);
       await using talk = await chat(server);
       const backends = startBackends(server);
-      await backends.receive(200, 200);
+      await backends.receive(200, 2 * ANSWERS);
       await bouncer.restart();
       await talk.say();
-      await backends.receive(200, 200);
+      await backends.receive(200, 2 * ANSWERS);
       const answers = await backends.stop();
 
       await expectKept(server, accepted);
@@ -175,7 +182,7 @@ describe('two servers on one PostgreSQL', () => {
   it.concurrent(
     'have the same devices and publishes, and accept a request once between them',
     async () => {
-      await using store = await throwAwayPostgres();
+      await using store = await newStorePostgres();
       const [one, two] = await startTwo({ ...instanceSettings(), limits: NO_LIMIT }, store.url);
       await using stop = new AsyncDisposableStack();
       stop.use(one);
@@ -224,7 +231,7 @@ describe('two servers on one PostgreSQL', () => {
   it(
     'share what an instance may publish in a second',
     async () => {
-      await using store = await throwAwayPostgres();
+      await using store = await newStorePostgres();
       const perSecond = 5;
       const limits = { publishesPerSecond: perSecond };
       const servers = await startTwo({ ...instanceSettings(), limits }, store.url);
@@ -233,13 +240,19 @@ describe('two servers on one PostgreSQL', () => {
       const startedAtMs = performance.now();
       let accepted = 0;
       const publishAll = async (server: Fanfare) => {
-        await using connection = await PushConnection.open(server);
-        for (let refused = 0; refused < 20 || performance.now() - startedAtMs < 5_000; ) {
-          const { status } = await connection.request(requests.publish(markedPublish(newMarker())));
-          expect([200, 429]).toContain(status);
-          if (status === 200) accepted += 1;
-          else refused += 1;
-        }
+        let refused = 0;
+        const backends = Array.from({ length: BACKENDS }, async () => {
+          await using connection = await PushConnection.open(server);
+          while (refused < 20 || performance.now() - startedAtMs < 5_000) {
+            const publish = requests.publish(markedPublish(newMarker()));
+            const { status } = await connection.request(publish);
+            expect([200, 429]).toContain(status);
+            if (status === 200) accepted += 1;
+            else refused += 1;
+            await Bun.sleep(10 * PAUSE_MS);
+          }
+        });
+        await Promise.all(backends);
       };
       await Promise.all(servers.map(publishAll));
       const seconds = (performance.now() - startedAtMs) / 1000;
@@ -254,7 +267,7 @@ describe('two servers on one PostgreSQL', () => {
   it.concurrent(
     'both see at once that the command line has changed the secret key of an instance',
     async () => {
-      await using store = await throwAwayPostgres();
+      await using store = await newStorePostgres();
       await using one = await startFanfare({ config: { store: { url: store.url } } });
       const { directory } = one;
       const instances = async (...args: string[]) => {

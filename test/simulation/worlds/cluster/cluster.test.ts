@@ -2,7 +2,7 @@ import { isLong } from '../../../../testing/long-run.ts';
 import { worldTests } from '../../world-tests.ts';
 
 worldTests('cluster', {
-  usual: 26,
+  usual: 8,
   long: 300,
   deliveries: 50,
   sabotages: {
