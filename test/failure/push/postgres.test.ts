@@ -34,7 +34,7 @@ import {
 const LONG_MS = 180_000;
 const BACKENDS = 10;
 /** The pause of a backend between two publishes. */
-const PAUSE_MS = 25;
+const PAUSE_MS = 50;
 /** Answers of each kind that backends get before the next trouble. */
 const ANSWERS = runs(30, 100);
 
@@ -240,19 +240,13 @@ describe('two servers on one PostgreSQL', () => {
       const startedAtMs = performance.now();
       let accepted = 0;
       const publishAll = async (server: Fanfare) => {
-        let refused = 0;
-        const backends = Array.from({ length: BACKENDS }, async () => {
-          await using connection = await PushConnection.open(server);
-          while (refused < 20 || performance.now() - startedAtMs < 5_000) {
-            const publish = requests.publish(markedPublish(newMarker()));
-            const { status } = await connection.request(publish);
-            expect([200, 429]).toContain(status);
-            if (status === 200) accepted += 1;
-            else refused += 1;
-            await Bun.sleep(10 * PAUSE_MS);
-          }
-        });
-        await Promise.all(backends);
+        await using connection = await PushConnection.open(server);
+        for (let refused = 0; refused < 20 || performance.now() - startedAtMs < 5_000; ) {
+          const { status } = await connection.request(requests.publish(markedPublish(newMarker())));
+          expect([200, 429]).toContain(status);
+          if (status === 200) accepted += 1;
+          else refused += 1;
+        }
       };
       await Promise.all(servers.map(publishAll));
       const seconds = (performance.now() - startedAtMs) / 1000;
