@@ -10,6 +10,7 @@ npm run bench -- soak [options]               crowds of fanfare verify that come
 npm run bench -- million [options]            one server and as many silent subscribers as the machine can hold
 npm run bench -- storm [options]              all connections reset at once, and back
 npm run bench -- tls [options]                connections with TLS beside connections without
+npm run bench -- grants [options]             subscriptions by a grant beside those by a signature
 npm run bench -- neighbours [options]         latency of a quiet app beside a busy one
 npm run bench -- recovery [options]           seconds from a fault until clients are right again
 npm run bench -- check [options]              memory and time that judging a recording takes

@@ -12,6 +12,7 @@ import { helpFor, type Options, readOptions, UsageError, writeResults } from './
 import { benchAccept } from './push/accept/accept.ts';
 import { benchPush } from './push/deliver.ts';
 import { printConditions, printStep } from './report.ts';
+import { grants } from './scale/grants/grants.ts';
 import { million } from './scale/million/million.ts';
 import { neighbours } from './scale/neighbours/neighbours.ts';
 import { recovery } from './scale/recovery/recovery.ts';
@@ -40,6 +41,7 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
   million,
   storm,
   tls,
+  grants,
   neighbours,
   recovery,
   check: benchCheck,

@@ -41,7 +41,10 @@ export async function startScene(folder: string): Promise<Scene> {
   const channels = parts.use(
     await startFanfare({
       // In a batch, pusher-http-go 5.1.1 would also meet an event of an encrypted channel, which it cannot read.
-      app: withWebhooks([{ url: webhooks.url, batching: false }]),
+      app: {
+        ...withWebhooks([{ url: webhooks.url, batching: false }]),
+        grants: { leewaySeconds: 0 },
+      },
       channels: { activityTimeoutSeconds: 2, pongTimeoutSeconds: 4 },
       config: { webhooks: { allowPrivateAddresses: true } },
     }),

@@ -1,6 +1,8 @@
 import com.google.gson.JsonObject;
+import com.pusher.client.ChannelAuthorizer;
 import com.pusher.client.Pusher;
 import com.pusher.client.PusherOptions;
+import com.pusher.client.UserAuthenticator;
 import com.pusher.client.channel.PresenceChannelEventListener;
 import com.pusher.client.channel.PrivateChannel;
 import com.pusher.client.channel.PrivateEncryptedChannelEventListener;
@@ -16,6 +18,8 @@ import com.sun.net.httpserver.HttpServer;
 import java.net.InetSocketAddress;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -46,10 +50,18 @@ final class ChannelsClient {
     final World.Inbox errors = new World.Inbox();
 
     Client(String key, String user, boolean useTls) {
-      HttpChannelAuthorizer authorizer = new HttpChannelAuthorizer(endpoint);
-      HttpUserAuthenticator authenticator = new HttpUserAuthenticator(endpoint);
-      authorizer.setHeaders(Map.of("x-user", user));
-      authenticator.setHeaders(Map.of("x-user", user));
+      this(key, useTls, authorizerOf(user), authenticatorOf(user));
+    }
+
+    /** With the authorizer and authenticator of an app. */
+    Client(ChannelAuthorizer authorizer, UserAuthenticator authenticator) throws Exception {
+      this(world.appText("key"), false, authorizer, authenticator);
+      while (states.next() != ConnectionState.CONNECTED)
+        ;
+    }
+
+    private Client(
+        String key, boolean useTls, ChannelAuthorizer authorizer, UserAuthenticator authenticator) {
       pusher =
           new Pusher(
               key,
@@ -93,6 +105,76 @@ final class ChannelsClient {
     public void close() {
       pusher.disconnect();
     }
+  }
+
+  private ChannelAuthorizer authorizerOf(String user) {
+    HttpChannelAuthorizer authorizer = new HttpChannelAuthorizer(endpoint);
+    authorizer.setHeaders(Map.of("x-user", user));
+    return authorizer;
+  }
+
+  private UserAuthenticator authenticatorOf(String user) {
+    HttpUserAuthenticator authenticator = new HttpUserAuthenticator(endpoint);
+    authenticator.setHeaders(Map.of("x-user", user));
+    return authenticator;
+  }
+
+  /** Authorises every channel in the same way, without a request: the client must have a member for presence channels. */
+  private static ChannelAuthorizer always(String auth, String user) {
+    return (channel, socketId) ->
+        World.JSON.toJson(
+            channel.startsWith("presence-")
+                ? Map.of("auth", auth, "channel_data", World.JSON.toJson(Map.of("user_id", user)))
+                : Map.of("auth", auth));
+  }
+
+  private static final Map<String, Object> GRANTED =
+      Map.of("private-jc-team-*", List.of("subscribe"), "presence-jc-team", List.of("subscribe"));
+
+  /** A token of a user, signed as a backend does it. */
+  private String token(String user) throws Exception {
+    long endsAt = System.currentTimeMillis() / 1000 + 600;
+    String head = World.JSON.toJson(Map.of("alg", "HS256", "kid", world.appText("key")));
+    String claims =
+        World.JSON.toJson(
+            Map.of("sub", user, "user_info", World.PAYLOAD, "channels", GRANTED, "exp", endsAt));
+    Base64.Encoder base64 = Base64.getUrlEncoder().withoutPadding();
+    String text =
+        String.join(
+            ".", base64.encodeToString(head.getBytes()), base64.encodeToString(claims.getBytes()));
+    return text + "." + base64.encodeToString(hmac(text));
+  }
+
+  private byte[] hmac(String text) throws GeneralSecurityException {
+    Mac mac = Mac.getInstance("HmacSHA256");
+    mac.init(new SecretKeySpec(world.appText("secret").getBytes(StandardCharsets.UTF_8), "HmacSHA256"));
+    return mac.doFinal(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** Waits until the server has handled what the client has sent so far. */
+  private static void turn(Client client) throws Exception {
+    Listener heard = new Listener();
+    client.pusher.subscribe("jc-turn", heard);
+    heard.succeeded.next();
+    client.pusher.unsubscribe("jc-turn");
+  }
+
+  /** Enters three channels, and hears an event in one of them. */
+  private void enterTeam(Client client, String user) throws Exception {
+    Listener first = new Listener();
+    Listener second = new Listener();
+    Listener team = new Listener();
+    client.pusher.subscribePrivate("private-jc-team-1", first, "paid");
+    client.pusher.subscribePrivate("private-jc-team-2", second);
+    client.pusher.subscribePresence("presence-jc-team", team);
+    first.succeeded.next();
+    second.succeeded.next();
+    World.same(team.members.next(), "here [" + user + "]");
+    World.same(
+        client.pusher.getPresenceChannel("presence-jc-team").getMe().getInfo(Map.class),
+        World.PAYLOAD);
+    backend.done(backend.pusher.trigger("private-jc-team-1", "paid", World.PAYLOAD));
+    World.same(first.next("paid"), World.PAYLOAD);
   }
 
   /** Keeps what a channel tells. */
@@ -181,18 +263,19 @@ final class ChannelsClient {
         : backend.pusher.authenticate(socketId, channel);
   }
 
-  /** The library for servers has no method for this. */
   private String signedIn(String socketId, String user) {
+    return signedIn(socketId, Map.of("id", user));
+  }
+
+  /** The library for servers has no method for this. */
+  private String signedIn(String socketId, Map<String, Object> user) {
     try {
-      String data = World.JSON.toJson(Map.of("id", user));
-      Mac mac = Mac.getInstance("HmacSHA256");
-      mac.init(new SecretKeySpec(world.appText("secret").getBytes(StandardCharsets.UTF_8), "HmacSHA256"));
+      String data = World.JSON.toJson(user);
       StringBuilder signature = new StringBuilder();
-      for (byte one : mac.doFinal((socketId + "::user::" + data).getBytes(StandardCharsets.UTF_8)))
-        signature.append(String.format("%02x", one));
+      for (byte one : hmac(socketId + "::user::" + data)) signature.append(String.format("%02x", one));
       return World.JSON.toJson(
           Map.of("auth", world.appText("key") + ":" + signature, "user_data", data));
-    } catch (java.security.GeneralSecurityException problem) {
+    } catch (GeneralSecurityException problem) {
       throw new IllegalStateException(problem);
     }
   }
@@ -303,11 +386,10 @@ final class ChannelsClient {
             long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
             while (ann.pusher.user().userId() == null) {
               if (System.nanoTime() > untilNanos) throw new AssertionError("not signed in");
-              Listener heard = new Listener();
-              ann.pusher.subscribe("jc-turn", heard);
-              heard.succeeded.next();
-              ann.pusher.unsubscribe("jc-turn");
+              turn(ann);
             }
+            // Only then it subscribes to the channel of the user, on its own thread.
+            turn(ann);
             backend.done(
                 backend.pusher.post(
                     "/events",
@@ -315,6 +397,44 @@ final class ChannelsClient {
             World.same(notes.next(), "1");
             backend.done(backend.pusher.post("/users/jc-ann/terminate_connections", "{}"));
             World.same(((String) ann.errors.next()).substring(0, 4), "4009");
+          }
+        });
+
+    world.check(
+        LIBRARY,
+        "a sign-in with grants opens private and presence channels, without a request for any",
+        () -> {
+          Map<String, Object> user =
+              Map.of(
+                  "id", "jc-grant", "user_info", World.PAYLOAD, "grants", Map.of("channels", GRANTED));
+          ChannelAuthorizer authorizer = always("", "jc-grant");
+          try (Client client = new Client(authorizer, socketId -> signedIn(socketId, user))) {
+            client.pusher.signin();
+            enterTeam(client, "jc-grant");
+          }
+        });
+
+    world.check(
+        LIBRARY,
+        "a token from the ChannelAuthorizer opens private and presence channels, and signs its user in",
+        () -> {
+          ChannelAuthorizer authorizer = always(token("jc-token"), "jc-token");
+          try (Client client = new Client(authorizer, authenticatorOf("nobody"))) {
+            enterTeam(client, "jc-token");
+            backend.done(backend.pusher.post("/users/jc-token/terminate_connections", "{}"));
+            World.same(((String) client.errors.next()).substring(0, 4), "4009");
+          }
+        });
+
+    world.check(
+        LIBRARY,
+        "an error of the connection where no grant covers the channel",
+        () -> {
+          ChannelAuthorizer authorizer = always(token("jc-token"), "jc-token");
+          try (Client client = new Client(authorizer, authenticatorOf("nobody"))) {
+            Listener heard = new Listener();
+            client.pusher.subscribePrivate("private-jc-other", heard);
+            World.same(client.errors.next(), "null No grant of this connection covers private-jc-other");
           }
         });
 
