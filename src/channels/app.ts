@@ -48,6 +48,14 @@ export interface HistoryRule {
   readonly replay: number;
 }
 
+/** How the presence channels of an app behave that fit. */
+export interface PresenceRule {
+  /** The name of a presence channel, or a prefix of such names and `*`. */
+  readonly channels: string;
+  /** For how long a member stays whose last connection has ended without leaving. */
+  readonly graceSeconds: number;
+}
+
 /** How an app takes grants and tokens. Source: identity, §2. */
 export interface AppGrants {
   /** What every connection that is signed in may do. Patterns may end with `{user}`. */
@@ -116,6 +124,8 @@ export interface App {
   readonly limits: AppLimits;
   /** Of several rules that match a channel, the first one applies. */
   readonly history: readonly HistoryRule[];
+  /** Of several rules that match a channel, the first one applies. */
+  readonly presence: readonly PresenceRule[];
   readonly webhooks: readonly AppWebhook[];
   /** All rules that match an event apply. */
   readonly pushRules: readonly PushRule[];

@@ -29,6 +29,7 @@ import { parseSocketId, type SocketId } from './socket-id.ts';
 import { LocalChannels } from './subscribing/local-channels.ts';
 import { MemberSessions } from './subscribing/member-sessions.ts';
 import { Session, type Subscription } from './subscribing/session.ts';
+import { StayBudget } from './subscribing/stay-budget.ts';
 import { Usage } from './usage/usage.ts';
 import { UserSessions } from './users/user-sessions.ts';
 
@@ -80,6 +81,7 @@ export function appWith(settings: Partial<App> = {}): App {
       queriesPerSecond: 0,
       historyBytes: 0,
     },
+    presence: [],
     history: [],
     webhooks: [],
     pushRules: [],
@@ -416,6 +418,7 @@ export function hubWith(engine?: LateEngine): FakeHub {
     problems: new ProblemBook({ now: Date.now }),
     sessions,
     members,
+    stays: new StayBudget(1000, clock),
     asked,
     askMessages,
     reported,

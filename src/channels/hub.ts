@@ -9,6 +9,7 @@ import type { RuleEventSink } from './push-rules/push-rule.ts';
 import type { LocalChannels } from './subscribing/local-channels.ts';
 import type { MemberSessions } from './subscribing/member-sessions.ts';
 import type { Session } from './subscribing/session.ts';
+import type { StayBudget } from './subscribing/stay-budget.ts';
 import type { Usage } from './usage/usage.ts';
 import type { UserSessions } from './users/user-sessions.ts';
 
@@ -56,6 +57,8 @@ export interface Hub {
   /** The signed-in connections of this loop. */
   readonly sessions: UserSessions;
   readonly members: MemberSessions;
+  /** The members that stay although their connections on this loop have ended. */
+  readonly stays: StayBudget;
   /** The connections of this loop that owe an answer to an ask. */
   readonly asked: AskedConnections;
   readonly keySets: KeySetSource;

@@ -115,6 +115,11 @@ export interface Exit {
   readonly held: number;
   /** The member who left; `undefined` if another connection of this loop is the same user. */
   readonly userId: string | undefined;
+  /**
+   * The member's last connection here has ended, but the member did not leave on purpose: without connections elsewhere, it
+   * stays for so long.
+   */
+  readonly graceSeconds?: number | undefined;
 }
 
 /** A frame for all subscribers of a topic. */

@@ -113,6 +113,7 @@ describe('a configuration', () => {
           historyBytes: 33_554_432,
         },
         history: [],
+        presence: [],
         pushRules: [],
         webhooks: [],
       },

@@ -16,16 +16,20 @@ import { type Loop, Shares } from './shares.ts';
 interface Presence {
   /** The serial number of the member since it joined. */
   readonly number: number;
-  readonly member: Member;
+  member: Member;
   /** 1 for each loop that has connections of this user. */
   readonly loops: Shares;
+  /** Whether the member stays for a while without connections. Then it counts as one subscription. */
+  isStaying: boolean;
 }
 
 interface Occupancy {
   /** The serial number of the channel since it became occupied; its position in lists. */
   readonly number: number;
   readonly loops: Shares;
-  /** The sum of what the loops hold. */
+  /** The members that stay without connections. */
+  staying: number;
+  /** The sum of what the loops hold, and of those who stay. */
   subscriptions: number;
   /** By user id, in the order of joining; presence channels only. */
   users: Map<string, Presence> | undefined;
@@ -98,6 +102,12 @@ export interface Statement {
   readonly held: number;
 }
 
+/** What a loop states about a channel that one of its connections has left. */
+interface Departure extends Statement {
+  readonly userId: string | undefined;
+  readonly stays?: boolean;
+}
+
 /**
  * Which loop holds which channels: the rules for who is first, who is last, when a channel is full, and in which
  * order. Each loop states what it holds. A transition is the difference to its previous statement, so repeating a
@@ -129,50 +139,84 @@ export class Holders {
     if (occupancy === undefined) {
       this.numbered++;
       const loops = new Shares();
-      occupancy = { number: this.numbered, loops, subscriptions: 0, users: undefined };
+      occupancy = { number: this.numbered, loops, staying: 0, subscriptions: 0, users: undefined };
       channels.set(channel, occupancy);
     }
     const before = occupancy.subscriptions;
     occupancy.loops.state(loop, held);
-    occupancy.subscriptions = occupancy.loops.total;
+    let replaced: Member | undefined;
     if (member !== undefined) {
       occupancy.users ??= new Map();
       let presence = occupancy.users.get(member.userId);
       if (presence === undefined) {
         this.numberedMembers++;
-        presence = { number: this.numberedMembers, member, loops: new Shares() };
+        const number = this.numberedMembers;
+        presence = { number, member, loops: new Shares(), isStaying: false };
         occupancy.users.set(member.userId, presence);
       }
       presence.loops.state(loop, 1);
+      if (endStay(occupancy, presence) && presence.member.userInfo !== member.userInfo) {
+        replaced = presence.member;
+        presence.member = member;
+      }
     }
-    return {
+    recount(occupancy);
+    const transition = {
       occupied: before === 0 && occupancy.subscriptions > 0,
       vacated: false,
       memberAdded,
       memberRemoved: false,
       counts: countsOf(occupancy),
     };
+    return replaced === undefined ? transition : { ...transition, replaced };
   }
 
-  /** A loop has one subscription less. `userId` is given if it was the loop's last one of that member. */
-  leave(
-    app: App,
-    loop: Loop,
-    { channel, held, userId }: Statement & { readonly userId: string | undefined },
-  ): Transition {
-    const channels = this.apps.get(app.id);
-    const occupancy = channels?.get(channel);
-    if (channels === undefined || occupancy === undefined) return NOTHING_LEFT;
+  /**
+   * A loop has one subscription less. `userId` is given if it was the loop's last one of that member; with `stays`, a member
+   * without connections on other loops stays until `endStay`.
+   */
+  leave(app: App, loop: Loop, left: Departure): Transition {
+    const { channel, held, userId, stays } = left;
+    const occupancy = this.occupancy(app, channel);
+    if (occupancy === undefined) return NOTHING_LEFT;
     occupancy.loops.state(loop, held);
-    occupancy.subscriptions = occupancy.loops.total;
     const presence = userId === undefined ? undefined : occupancy.users?.get(userId);
     presence?.loops.state(loop, 0);
-    const memberRemoved = presence?.loops.total === 0;
+    if (stays === true && presence?.loops.total === 0 && !presence.isStaying) {
+      presence.isStaying = true;
+      occupancy.staying++;
+    }
+    return this.afterLeaving(app, channel, occupancy, presence);
+  }
+
+  /** Whether a member stays without connections. */
+  isStaying(app: App, channel: ChannelText, userId: string): boolean {
+    return this.occupancy(app, channel)?.users?.get(userId)?.isStaying === true;
+  }
+
+  /** The time is over of a member that has stayed without connections. */
+  endStay(app: App, channel: ChannelText, userId: string): Transition {
+    const occupancy = this.occupancy(app, channel);
+    const presence = occupancy?.users?.get(userId);
+    if (occupancy === undefined || presence === undefined) return NOTHING_LEFT;
+    endStay(occupancy, presence);
+    return this.afterLeaving(app, channel, occupancy, presence);
+  }
+
+  private afterLeaving(
+    app: App,
+    channel: ChannelText,
+    occupancy: Occupancy,
+    presence: Presence | undefined,
+  ): Transition {
+    recount(occupancy);
+    const memberRemoved = presence?.loops.total === 0 && !presence.isStaying;
     if (memberRemoved) occupancy.users?.delete(presence.member.userId);
 
+    const channels = this.apps.get(app.id);
     const vacated = occupancy.subscriptions === 0;
-    if (vacated) channels.delete(channel);
-    if (channels.size === 0) this.apps.delete(app.id);
+    if (vacated) channels?.delete(channel);
+    if (channels?.size === 0) this.apps.delete(app.id);
     return {
       occupied: false,
       vacated,
@@ -233,4 +277,16 @@ export class Holders {
 
 function countsOf(occupancy: Occupancy): ChannelCounts {
   return { subscriptions: occupancy.subscriptions, users: occupancy.users?.size ?? 0 };
+}
+
+function recount(occupancy: Occupancy): void {
+  occupancy.subscriptions = occupancy.loops.total + occupancy.staying;
+}
+
+/** Returns whether the member has stayed without connections. */
+function endStay(occupancy: Occupancy, presence: Presence): boolean {
+  if (!presence.isStaying) return false;
+  presence.isStaying = false;
+  occupancy.staying--;
+  return true;
 }

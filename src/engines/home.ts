@@ -5,7 +5,8 @@ import type { EventId } from '../channels/history/event-id.ts';
 import { historyRuleOf } from '../channels/history/history-rule.ts';
 import type { HistoryPage, HistoryQuery } from '../channels/history/page.ts';
 import type { FoundHistory } from '../channels/history/resume.ts';
-import { LifecycleEvents } from '../channels/lifecycle/lifecycle-events.ts';
+import { Delays } from '../channels/lifecycle/delays.ts';
+import { type LeftSubscription, LifecycleEvents } from '../channels/lifecycle/lifecycle-events.ts';
 import { MemberChanges } from '../channels/lifecycle/member-changes.ts';
 import type { WebhookEvents } from '../channels/lifecycle/webhook-events.ts';
 import type {
@@ -70,6 +71,8 @@ export class Home {
   private readonly lifecycle: LifecycleEvents;
   private readonly memberChanges: MemberChanges;
   private readonly watchlists: WatchlistEvents;
+  /** The ends of members that stay without connections, by topic and user. */
+  private readonly stays: Delays<string>;
 
   constructor(options: HomeOptions) {
     const { timers, monotonic, webhooks, meter, homes, historyBytes, send, notifyWatchers } =
@@ -91,6 +94,7 @@ export class Home {
     this.lifecycle = new LifecycleEvents({ timers, send, webhooks });
     this.memberChanges = new MemberChanges(timers, send);
     this.watchlists = new WatchlistEvents(timers, notifyWatchers);
+    this.stays = new Delays(timers);
   }
 
   /** See `Authority.join`. */
@@ -100,6 +104,13 @@ export class Home {
     if (transition === 'full') return false;
     // Before the newcomer joins the audience: a member gets no event about itself.
     if (transition.memberAdded && member !== undefined) {
+      this.memberChanges.added(app, channel, member, newcomer.socketId);
+    }
+    if (member !== undefined && !transition.memberAdded && !this.stays.isEmpty) {
+      this.stays.cancel(stayKey(app, channel, member.userId));
+    }
+    if (transition.replaced !== undefined && member !== undefined) {
+      this.memberChanges.removed(app, channel, transition.replaced);
       this.memberChanges.added(app, channel, member, newcomer.socketId);
     }
     this.lifecycle.joined(app, channel, member?.userId, transition);
@@ -127,16 +138,32 @@ export class Home {
     return true;
   }
 
-  leave(loop: Loop, { app, channel, held, userId }: Exit): void {
-    const member =
-      userId === undefined ? undefined : this.holders.member(app, channel.text, userId);
-    const transition = this.holders.leave(app, loop, { channel: channel.text, held, userId });
-    if (transition.memberRemoved && member !== undefined) {
-      this.memberChanges.removed(app, channel, member);
+  leave(loop: Loop, { app, channel, held, userId, graceSeconds }: Exit): void {
+    const { text } = channel;
+    const member = userId === undefined ? undefined : this.holders.member(app, text, userId);
+    const stays = graceSeconds !== undefined;
+    const change = this.holders.leave(app, loop, { channel: text, held, userId, stays });
+    if (stays && member !== undefined && this.holders.isStaying(app, text, member.userId)) {
+      const stayMs = graceSeconds * 1000;
+      this.stays.start(stayKey(app, channel, member.userId), stayMs, () => {
+        const ended = this.holders.endStay(app, text, member.userId);
+        this.afterLeaving(app, channel, member, { userId, change: ended, stayedMs: stayMs });
+      });
     }
-    if (transition.vacated) this.memberChanges.forget(app, channel);
-    this.lifecycle.left(app, channel, userId, transition);
-    if (transition.vacated && app.history.length > 0) this.histories.vacated(app, channel.text);
+    this.afterLeaving(app, channel, member, { userId, change });
+  }
+
+  private afterLeaving(
+    app: App,
+    channel: ChannelName,
+    member: Member | undefined,
+    left: LeftSubscription,
+  ): void {
+    const { memberRemoved, vacated } = left.change;
+    if (memberRemoved && member !== undefined) this.memberChanges.removed(app, channel, member);
+    if (vacated) this.memberChanges.forget(app, channel);
+    this.lifecycle.left(app, channel, left);
+    if (vacated && app.history.length > 0) this.histories.vacated(app, channel.text);
   }
 
   /** See `Authority.publish`. Returns the id of the event if the channel keeps a history. */
@@ -294,6 +321,7 @@ export class Home {
 
   /** Sends all delayed events now. For a stop of the server. */
   flush(): void {
+    this.stays.flush();
     this.lifecycle.flush();
     this.histories.stop();
   }
@@ -318,4 +346,8 @@ function state(shares: Map<string, Shares>, key: string, loop: Loop, held: numbe
 function keyOf(app: App, userId: string): string {
   // App ids have no slash.
   return `${app.id}/${userId}`;
+}
+
+function stayKey(app: App, channel: ChannelName, userId: string): string {
+  return `${topicOf(app, channel)}\n${userId}`;
 }

@@ -32,6 +32,7 @@ export function appOf(id: string, webhooks: readonly AppWebhook[]): App {
       historyBytes: 0,
     },
     history: [],
+    presence: [],
     pushRules: [],
     webhooks,
   };

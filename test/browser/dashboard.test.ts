@@ -176,6 +176,33 @@ it('changes the origins of an app, and names the line that is wrong', async () =
   await page.close();
 });
 
+it('gives presence channels of an app grace, and names the field that is wrong', async () => {
+  const { json } = await admin({ ...server, adminPassword: PASSWORD }, 'POST', '/apps', {
+    body: { name: 'with grace' },
+  });
+  const { id } = json as { id: string };
+  const { page } = await openDashboard(server, browser, `/apps/${id}/settings`);
+  await page.getByRole('button', { name: 'Add a rule for presence' }).click();
+  const rule = page.getByRole('group', { name: 'Presence rule 1' });
+  const channels = rule.getByRole('textbox', { name: /^Channels/ });
+  await channels.fill('room-*');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await rule.getByText(/must be the name of a presence channel/).waitFor();
+  await channels.fill('presence-room-*');
+  await rule.getByRole('spinbutton').fill('20');
+  await page.getByRole('button', { name: 'Save' }).click();
+  const review = page.getByRole('dialog', { name: 'Save these changes?' });
+  await review.getByRole('button', { name: 'Save 1 change' }).click();
+  await page.getByText('Saved.').waitFor();
+  const after = await admin({ ...server, adminPassword: PASSWORD }, 'GET', `/apps/${id}`);
+  expect(after.json).toMatchObject({
+    presence: [{ channels: 'presence-room-*', graceSeconds: 20 }],
+  });
+  expect(await axe(page)).toEqual([]);
+  await page.screenshot({ path: '/tmp/grace-settings.png', fullPage: true });
+  await page.close();
+});
+
 it('checks a change of an app in the configuration file, and shows what to write there', async () => {
   const { page } = await openDashboard(server, browser, `/apps/${APP.id}/settings`);
   const field = page.getByRole('spinbutton', { name: 'Channels per trigger' });

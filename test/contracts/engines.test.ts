@@ -5,6 +5,7 @@ import { MemoryEngine } from '../../src/engines/memory.ts';
 import { ThreadsEngine } from '../../src/engines/threads/engine.ts';
 import type { EngineMessage } from '../../src/engines/threads/messages.ts';
 import { authorityContract, type OpenCluster } from './authority.contract.ts';
+import { graceContract } from './grace.contract.ts';
 import { historyContract } from './history.contract.ts';
 import { partsOfLoop } from './loop-parts.ts';
 import { LoopStage } from './loop-stage.ts';
@@ -39,6 +40,7 @@ const memory = async (): Promise<OpenCluster> => {
 };
 
 authorityContract('MemoryEngine', memory);
+graceContract('MemoryEngine', memory);
 historyContract('MemoryEngine', memory);
 memberViewsContract('MemoryEngine', memory);
 
@@ -89,6 +91,7 @@ async function threads(count: number, apps: readonly App[]): Promise<OpenCluster
 
 for (const count of [1, 2, 3, 8]) {
   authorityContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
+  graceContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
   historyContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
   memberViewsContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
 }

@@ -2,7 +2,8 @@ import type { App } from '../../src/channels/app.ts';
 import { type ChannelEvent, topicOf } from '../../src/channels/event.ts';
 import type { EventId } from '../../src/channels/history/event-id.ts';
 import type { HistoryRequest } from '../../src/channels/history/resume.ts';
-import type { Audience, Authority, Entered, SendOptions } from '../../src/channels/ports.ts';
+import type { Audience, Authority, Entered, Exit, SendOptions } from '../../src/channels/ports.ts';
+import { presenceRuleOf } from '../../src/channels/presence-rule.ts';
 import type { SocketId } from '../../src/channels/socket-id.ts';
 import { LocalChannels } from '../../src/channels/subscribing/local-channels.ts';
 import { watchTopic } from '../../src/channels/users/watchlist-events.ts';
@@ -132,7 +133,22 @@ export class LoopStage {
     return 'full';
   }
 
+  /** A connection unsubscribes from a channel. */
   async leave(app: App, text: string, userId?: string): Promise<void> {
+    await this.end(app, text, { userId });
+  }
+
+  /** A connection closes that is in a channel. */
+  async lose(app: App, text: string, userId: string): Promise<void> {
+    const graceSeconds = presenceRuleOf(app, channel(text).text)?.graceSeconds;
+    await this.end(app, text, { userId, graceSeconds: graceSeconds || undefined });
+  }
+
+  private async end(
+    app: App,
+    text: string,
+    { userId, graceSeconds }: Pick<Exit, 'userId' | 'graceSeconds'>,
+  ): Promise<void> {
     const member = userId === undefined ? undefined : { userId, userInfo: undefined };
     const topic = topicOf(app, channel(text));
     const held = this.channels.leave(app, topic, member);
@@ -142,6 +158,7 @@ export class LoopStage {
       channel: channel(text),
       held: held.subscriptions,
       userId: held.ofUser === 0 ? userId : undefined,
+      graceSeconds: held.ofUser === 0 ? graceSeconds : undefined,
     });
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import type { App } from '../../src/channels/app.ts';
 import type { Member } from '../../src/channels/ports.ts';
+import { presenceRuleOf } from '../../src/channels/presence-rule.ts';
 import { parseSocketId, type SocketId } from '../../src/channels/socket-id.ts';
 import { LocalChannels } from '../../src/channels/subscribing/local-channels.ts';
 import { Random } from '../../testing/random.ts';
@@ -102,7 +103,10 @@ export function memberViewsContract(
       const { userId } = member;
       const { subscriptions, ofUser } = channels.leave(app, `${app.id}/${ROOM.text}`, member);
       const exit = { app, channel: ROOM, held: subscriptions };
-      await loop.authority.leave({ ...exit, userId: ofUser === 0 ? userId : undefined });
+      const grace = presenceRuleOf(app, ROOM.text)?.graceSeconds;
+      const isLast = ofUser === 0;
+      const graceSeconds = isLast && grace !== undefined && random.chance(0.7) ? grace : undefined;
+      await loop.authority.leave({ ...exit, userId: isLast ? userId : undefined, graceSeconds });
     };
 
     for (let step = 0; step < STEPS; step++) {
@@ -143,6 +147,13 @@ export function memberViewsContract(
     for (const memberChangesPerSecond of [0, 1, 2, 10]) {
       it(`at random joins and leaves, with ${memberChangesPerSecond} changes of a user in a second`, async () => {
         await runAll(appWith({ memberChangesPerSecond }));
+      });
+    }
+
+    for (const memberChangesPerSecond of [0, 1]) {
+      it(`if members stay without connections, with ${memberChangesPerSecond} changes of a user in a second`, async () => {
+        const presence = [{ channels: ROOM.text, graceSeconds: 1 }];
+        await runAll({ ...appWith({ memberChangesPerSecond }), presence });
       });
     }
 

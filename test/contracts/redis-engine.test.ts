@@ -4,6 +4,7 @@ import { socketId } from '../../src/channels/hub.fixture.ts';
 import { STATE } from '../../src/engines/redis/scripts/statements.ts';
 import { type OwnRedis, startRedis } from '../../testing/servers/redis.ts';
 import { authorityContract, type OpenCluster } from './authority.contract.ts';
+import { graceContract } from './grace.contract.ts';
 import { historyContract } from './history.contract.ts';
 import { memberViewsContract } from './member-views.contract.ts';
 import { RedisLoops } from './redis-loops.ts';
@@ -36,7 +37,7 @@ function memberViews(name: string, open: (apps: readonly App[]) => Promise<OpenC
   memberViewsContract(name, open, 1);
 }
 
-for (const contract of [authorityContract, historyContract, memberViews]) {
+for (const contract of [authorityContract, graceContract, historyContract, memberViews]) {
   contract('RedisEngine of 3 loops', async (apps) => {
     const cluster = await RedisLoops.open([redis.url], apps, 3);
     opened.push(cluster);

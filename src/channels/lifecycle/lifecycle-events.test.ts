@@ -74,7 +74,7 @@ function stage(settings: Partial<App> = {}) {
         memberRemoved: member !== undefined && !isIn(channel, member),
         counts: { subscriptions: left.length, users: 0 },
       });
-      lifecycle.left(app, channelName(channel), member?.userId, happened);
+      lifecycle.left(app, channelName(channel), { userId: member?.userId, change: happened });
     },
     misses: (channel: string) => lifecycle.cacheMissed(app, channelName(channel)),
     /** Returns the events since the last call. */

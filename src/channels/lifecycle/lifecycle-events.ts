@@ -5,7 +5,7 @@ import { type Topic, topicOf } from '../event.ts';
 import type { Broadcast } from '../ports.ts';
 import type { Tap } from '../watching/tap.ts';
 import { subscriptionCount } from '../wire.ts';
-import { Delayed } from './delayed.ts';
+import { Delays } from './delays.ts';
 import { SubscriptionCounts } from './subscription-counts.ts';
 import type { Transition } from './transition.ts';
 import type { WebhookEvent } from './webhook-event.ts';
@@ -23,18 +23,29 @@ export interface LifecycleEventsOptions {
   readonly webhooks: WebhookEvents;
 }
 
+/** A subscription that was removed. */
+export interface LeftSubscription {
+  readonly userId: string | undefined;
+  readonly change: Transition;
+  readonly stayedMs?: number;
+}
+
 /** Turns transitions of channels into webhook events and subscription counts. */
 export class LifecycleEvents {
   private readonly webhooks: WebhookEvents;
-  /** `channel_vacated` by topic and `member_removed` by topic and user: one queue, so they keep their order. */
-  private readonly ends: Delayed<string>;
+  private readonly timers: Timers;
+  /** `channel_vacated` by topic and `member_removed` by topic and user: mostly of one delay, so they keep their order. */
+  private readonly ends: Delays<string>;
+  /** In apps with rules for presence channels: when the latest `member_removed` of a channel is due. */
+  private readonly removedAtMs = new Map<Topic, number>();
   private readonly counts: SubscriptionCounts;
   /** Cache channels whose miss was reported, until they have an event or are vacated. */
   private readonly missed = new Set<Topic>();
 
   constructor({ timers, send, webhooks }: LifecycleEventsOptions) {
+    this.timers = timers;
     this.webhooks = webhooks;
-    this.ends = new Delayed(timers, GRACE_MS);
+    this.ends = new Delays(timers);
     this.counts = new SubscriptionCounts(timers, (app, channel, count) => {
       const makeFrame = () => subscriptionCount(channel.text, count);
       app.tap?.record({ kind: 'count', channel: channel.text, count });
@@ -82,8 +93,8 @@ export class LifecycleEvents {
     }
   }
 
-  /** A subscription was removed. */
-  left(app: App, channel: ChannelName, userId: string | undefined, change: Transition): void {
+  /** A subscription was removed; `stayedMs`: of a member who had stayed for so long without connections. */
+  left(app: App, channel: ChannelName, { userId, change, stayedMs = 0 }: LeftSubscription): void {
     if (channel.kind === 'server-to-user') return;
     if (app.tap !== undefined) recordLeave(app.tap, channel, userId, change);
     if (change.vacated && channel.cached) this.missed.delete(topicOf(app, channel));
@@ -95,14 +106,28 @@ export class LifecycleEvents {
           channel: channel.text,
           user_id: userId,
         };
-        this.ends.start(memberKey(topic, userId), () => this.webhooks.emit(app, event));
+        const delayMs = this.delayOf(app, topic, stayedMs);
+        this.ends.start(memberKey(topic, userId), delayMs, () => this.webhooks.emit(app, event));
       }
       if (change.vacated) {
         const event: WebhookEvent = { name: 'channel_vacated', channel: channel.text };
-        this.ends.start(topic, () => this.webhooks.emit(app, event));
+        const delayMs = this.delayOf(app, topic, stayedMs);
+        this.removedAtMs.delete(topic);
+        this.ends.start(topic, delayMs, () => this.webhooks.emit(app, event));
       }
     }
     this.counted(app, channel, change);
+  }
+
+  /** How long the end of a member, or of a channel, waits. No end of a channel is reported before those of its members. */
+  private delayOf(app: App, topic: Topic, stayedMs: number): number {
+    const delayMs = Math.max(0, GRACE_MS - stayedMs);
+    if (app.presence.length === 0) return delayMs;
+    const nowMs = this.timers.now();
+    const isBehind = (this.removedAtMs.get(topic) ?? 0) > nowMs + delayMs;
+    const fittingMs = isBehind ? GRACE_MS : delayMs;
+    this.removedAtMs.set(topic, nowMs + fittingMs);
+    return fittingMs;
   }
 
   /** A subscriber found no cached event. Reported once, even if many subscribers miss it. */

@@ -1,4 +1,4 @@
-import type { ChannelCounts } from '../ports.ts';
+import type { ChannelCounts, Member } from '../ports.ts';
 
 /** What one join or leave changed. Everything that clients and webhooks are sent about it follows from this. */
 export interface Transition {
@@ -11,4 +11,6 @@ export interface Transition {
   /** This was the last connection of this user. */
   readonly memberRemoved: boolean;
   readonly counts: ChannelCounts;
+  /** This user returned with another info, without having been gone. As others know the user. */
+  readonly replaced?: Member | undefined;
 }

@@ -61,6 +61,8 @@ export abstract class Session {
   /** Frames that it sent recently, weighted by size and cost: see `FrameLimit`. */
   frameDebt = 0;
   closed = false;
+  /** Whether its end says that its user is gone: its members do not stay. */
+  endsForGood = false;
   /** How many `pusher:ping`s it has not answered. */
   pongsOwed = 0;
   /** Whether it sent a position when it subscribed, so that it can resume. */

@@ -279,3 +279,47 @@ describe('a refusal', () => {
     ]);
   });
 });
+
+describe('a member whose last connection ends', () => {
+  const presence = [{ channels: 'presence-x', graceSeconds: 7 }];
+
+  async function entered() {
+    const all = stage(appWith({ presence }));
+    all.subscribes('presence-x', 'ann');
+    await settled();
+    await all.engine.answers('join presence-x ann');
+    return all;
+  }
+
+  it('stays, because the client may come back', async () => {
+    const { hub, engine, disconnects } = await entered();
+    disconnects();
+    await settled();
+    await engine.answers('leave presence-x 0 ann');
+    expect(hub.memory.counts(appWith({ presence }), channelName('presence-x')).users).toBe(1);
+    hub.clock.advance(7000);
+    expect(hub.memory.counts(appWith({ presence }), channelName('presence-x')).users).toBe(0);
+  });
+
+  it('does not stay if it has unsubscribed, or if the end of its connection says that the user is gone', async () => {
+    for (const isUnsubscribed of [true, false]) {
+      const { hub, engine, session, disconnects, unsubscribes } = await entered();
+      session.endsForGood = !isUnsubscribed;
+      if (isUnsubscribed) void unsubscribes('presence-x');
+      else disconnects();
+      await settled();
+      await engine.answers('leave presence-x 0 ann');
+      expect(hub.memory.counts(appWith({ presence }), channelName('presence-x')).users).toBe(0);
+    }
+  });
+
+  it('does not stay beyond the limit of members that do', async () => {
+    const { hub, engine, disconnects } = await entered();
+    const app = appWith({ presence });
+    while (hub.stays.take(app, 60));
+    disconnects();
+    await settled();
+    await engine.answers('leave presence-x 0 ann');
+    expect(hub.memory.counts(app, channelName('presence-x')).users).toBe(0);
+  });
+});

@@ -18,6 +18,7 @@ import { type ResumePlace, resumeAnswer } from '../history/resume.ts';
 import type { Hub } from '../hub.ts';
 import { after, attempt, type MaybePromise, mapAll, undoIfFailed } from '../maybe-promise.ts';
 import type { Entered, Member } from '../ports.ts';
+import { presenceRuleOf } from '../presence-rule.ts';
 import { reportProblem } from '../problems/report-problem.ts';
 import { refuseSubscription } from '../signatures/authorise.ts';
 import { presentToken, signOut, unwatch } from '../users/sign-in.ts';
@@ -372,7 +373,21 @@ export function leaveChannel(
   }
   const held = hub.channels.leave(app, topic, member);
   if (!session.closed) hub.audience.leave(session.peer, topic);
-  return stateHeld(hub, app, subscription, held);
+  const graceSeconds = graceOf(hub, session, subscription, held);
+  return stateHeld(hub, app, subscription, { ...held, graceSeconds });
+}
+
+/** For how many seconds a member stays that has left; `undefined`: not at all. */
+function graceOf(
+  hub: Hub,
+  session: Session,
+  { channel, member }: Subscription,
+  { ofUser }: Held,
+): number | undefined {
+  // Whoever unsubscribes leaves on purpose.
+  if (!session.closed || session.endsForGood || member === undefined || ofUser > 0) return;
+  const seconds = presenceRuleOf(session.app, channel.text)?.graceSeconds ?? 0;
+  return seconds > 0 && hub.stays.take(session.app, seconds) ? seconds : undefined;
 }
 
 /** States this loop's remaining subscriptions to a channel that a connection has left. */
@@ -380,10 +395,14 @@ function stateHeld(
   hub: Hub,
   app: App,
   { channel, member }: Subscription,
-  { subscriptions, ofUser }: Held,
+  {
+    subscriptions: held,
+    ofUser,
+    graceSeconds,
+  }: Held & { readonly graceSeconds?: number | undefined },
 ): MaybePromise<void> {
   const userId = ofUser === 0 ? member?.userId : undefined;
-  return ask('leave', () => hub.authority.leave({ app, channel, held: subscriptions, userId }));
+  return ask('leave', () => hub.authority.leave({ app, channel, held, userId, graceSeconds }));
 }
 
 /** Describes the subscriber for the app's live streams. */

@@ -114,8 +114,24 @@ const historyRule = z.strictObject({
 /** What a rule keeps that names nothing but its channels. */
 export const HISTORY_RULE_DEFAULTS = historyRule.parse({ channels: '*' });
 
+const presenceRule = z.strictObject({
+  channels: textThat(
+    /^presence-[\w\-=@,.;]{0,191}\*?$/,
+    'be the name of a presence channel, or the beginning of such names and *',
+    'The name of a presence channel, or the beginning of such names and `*`.',
+  ),
+  graceSeconds: wholeNumber(
+    { min: 0, max: 120 },
+    0,
+    'Seconds for which a member stays whose last connection has ended without `pusher:unsubscribe`: whoever is back by then was never gone, for clients and webhooks.',
+  ),
+});
+
 /** A rule is searched for with each event. */
 const HISTORY_RULES_MAX = 100;
+
+/** A rule is searched for with each subscription to a presence channel, and its end. */
+const PRESENCE_RULES_MAX = 100;
 
 /** Each handshake of a page is compared with all of them. */
 const ORIGINS_MAX = 100;
@@ -255,6 +271,13 @@ export const appSettings = z
       .default([])
       .describe(
         'Channels that keep their last events, so that clients can resume after a reconnect. The first rule that fits a channel counts.',
+      ),
+    presence: z
+      .array(presenceRule.meta({ id: 'PresenceRule' }))
+      .max(PRESENCE_RULES_MAX, { error: `must have at most ${PRESENCE_RULES_MAX} entries` })
+      .default([])
+      .describe(
+        'How presence channels behave. The first rule that fits a channel counts. See [presence](../use/presence.md).',
       ),
     webhooks: z
       .array(webhook.meta({ id: 'AppWebhook' }))

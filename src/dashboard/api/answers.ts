@@ -456,6 +456,7 @@ export type App = {
   readonly grants?: AppGrants | undefined;
   readonly limits: AppLimits;
   readonly history: readonly HistoryRule[];
+  readonly presence: readonly PresenceRule[];
   readonly webhooks: readonly AppWebhook[];
   readonly pushRules: readonly PushRule[];
   readonly source: "configuration" | "store";
@@ -478,6 +479,7 @@ export type AppChanges = {
   readonly grants?: AppGrantsInput | undefined;
   readonly limits?: AppLimitsInput | undefined;
   readonly history?: readonly HistoryRuleInput[] | undefined;
+  readonly presence?: readonly PresenceRuleInput[] | undefined;
   readonly webhooks?: readonly AppWebhookInput[] | undefined;
   readonly pushRules?: readonly PushRuleInput[] | undefined;
   readonly name?: string | undefined;
@@ -603,6 +605,7 @@ export type ChangedApp = {
   readonly grants?: AppGrants | undefined;
   readonly limits: AppLimits;
   readonly history: readonly HistoryRule[];
+  readonly presence: readonly PresenceRule[];
   readonly webhooks: readonly AppWebhook[];
   readonly pushRules: readonly PushRule[];
   readonly source: "configuration" | "store";
@@ -937,6 +940,7 @@ export type NewApp = {
   readonly grants?: AppGrantsInput | undefined;
   readonly limits?: AppLimitsInput | undefined;
   readonly history?: readonly HistoryRuleInput[] | undefined;
+  readonly presence?: readonly PresenceRuleInput[] | undefined;
   readonly webhooks?: readonly AppWebhookInput[] | undefined;
   readonly pushRules?: readonly PushRuleInput[] | undefined;
   readonly name?: string | undefined;
@@ -1000,6 +1004,16 @@ export type NodeReport = {
 };
 
 export type Platform = "apns" | "fcm" | "web";
+
+export type PresenceRule = {
+  readonly channels: string;
+  readonly graceSeconds: number;
+};
+
+export type PresenceRuleInput = {
+  readonly channels: string;
+  readonly graceSeconds?: number | undefined;
+};
 
 export type Problem = {
   readonly source: "client" | "connection" | "backend";

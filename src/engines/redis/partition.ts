@@ -139,6 +139,10 @@ export class Partition {
     return Math.round(this.options.timers.now() - (this.lostSinceMs ?? this.knownAtMs));
   }
 
+  get nowMs(): number {
+    return this.options.timers.now();
+  }
+
   /** Waits until statements are possible, at most until `untilMs`. Returns in the same turn if they are. */
   whenReady(untilMs: number): MaybePromise<void> {
     return this.isReady ? undefined : this.waiters.wait(untilMs);

@@ -23,7 +23,7 @@ import type { RedisScript } from './link/script.ts';
 import type { Partition } from './partition.ts';
 import { READ_HISTORY } from './scripts/histories.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBER, MEMBERS, PAGE } from './scripts/queries.ts';
-import { readCached } from './topics/channel.ts';
+import { readCached } from './topics/cached-event.ts';
 import { readMembers, readRoster, userIdText } from './topics/stream-message.ts';
 import { RedisWalk } from './walk.ts';
 

@@ -188,10 +188,12 @@ export class ThreadsEngine implements Authority {
   }
 
   leave(exit: Exit): MaybePromise<void> {
-    const { app, channel, held, userId } = exit;
+    const { app, channel, held, userId, graceSeconds } = exit;
     const home = this.homeOf(app, channel.text);
     if (home === this.loop) return this.home.leave(this.loop, exit);
-    return this.ask(home, ['leave', app.id, channel.text, held, userId], nothing);
+    const question = ['leave', app.id, channel.text, held, userId] as const;
+    const asked = graceSeconds === undefined ? question : ([...question, graceSeconds] as const);
+    return this.ask(home, asked, nothing);
   }
 
   publish(publication: Publication): MaybePromise<EventId | undefined> {

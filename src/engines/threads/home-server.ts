@@ -81,8 +81,8 @@ export class TopicHomeServer {
         return;
       }
       case 'leave': {
-        const [, , text, held, userId] = question;
-        home.leave(from, { app, channel: channelOf(text), held, userId });
+        const [, , text, held, userId, graceSeconds] = question;
+        home.leave(from, { app, channel: channelOf(text), held, userId, graceSeconds });
         return answers.took();
       }
       case 'publish':

@@ -37,7 +37,12 @@ interface HomeQuestions {
     answer: Entered | false;
   };
   leave: {
-    asks: [channel: ChannelText, held: number, userId: string | undefined];
+    asks: [
+      channel: ChannelText,
+      held: number,
+      userId: string | undefined,
+      graceSeconds?: number | undefined,
+    ];
     answer: undefined;
   };
   publish: {

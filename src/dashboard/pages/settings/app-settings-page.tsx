@@ -10,6 +10,7 @@ import { go } from '../../routing/router.ts';
 import { askApps } from '../../shell/apps.ts';
 import { AllowedOrigins } from './allowed-origins.tsx';
 import { HistoryRules } from './history-rules.tsx';
+import { PresenceRules } from './presence-rules.tsx';
 import { sourceWords } from './review.tsx';
 import { TenantForm } from './tenant-form.tsx';
 
@@ -55,6 +56,7 @@ function AppForm({ app, reload }: { readonly app: App; readonly reload: () => vo
         switches: Object.fromEntries(switches.map(({ name }) => [name, app[name]])),
         limits: app.limits,
         history: app.history,
+        presence: app.presence,
         allowedOrigins: app.allowedOrigins,
       }}
       switches={switches}
@@ -79,6 +81,11 @@ function AppForm({ app, reload }: { readonly app: App; readonly reload: () => vo
             {...form}
             origins={edited.allowedOrigins ?? []}
             change={(allowedOrigins) => edit({ allowedOrigins })}
+          />
+          <PresenceRules
+            {...form}
+            rules={edited.presence ?? []}
+            change={(presence) => edit({ presence })}
           />
           <HistoryRules
             {...form}

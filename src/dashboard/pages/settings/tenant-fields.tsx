@@ -1,4 +1,4 @@
-import type { HistoryRule } from '../../api/answers.ts';
+import type { HistoryRule, PresenceRule } from '../../api/answers.ts';
 import { seesEverything } from '../../api/session.ts';
 import { Card } from '../../parts/card.tsx';
 import { Field } from '../../parts/controls.tsx';
@@ -11,6 +11,8 @@ export interface Editable {
   readonly limits: Readonly<Record<string, number>>;
   /** The history rules, if the tenant is an app. */
   readonly history?: readonly HistoryRule[];
+  /** The rules for presence channels, if the tenant is an app. */
+  readonly presence?: readonly PresenceRule[];
   /** The origins whose pages may connect, if the tenant is an app. */
   readonly allowedOrigins?: readonly string[];
 }

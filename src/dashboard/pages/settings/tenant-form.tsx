@@ -185,6 +185,7 @@ function changeOf(before: Editable, after: Editable): Partial<Editable> {
   const limits = changedIn(before.limits, after.limits);
   return {
     ...changedList('history', before.history, after.history),
+    ...changedList('presence', before.presence, after.presence),
     ...changedList('allowedOrigins', before.allowedOrigins, after.allowedOrigins),
     ...(before.name === after.name ? {} : { name: after.name }),
     ...(switches && { switches }),

@@ -101,3 +101,28 @@ it('an app uses no more of the budget than it leaves free, and all of it is give
   for (const one of all) one.clear();
   expect(budget.total).toBe(0);
 });
+
+describe('a departure of a member that stays for a while', () => {
+  it('is asked for when the stay is over, and does not hold back others', () => {
+    own.note(REMOVED, 10_000);
+    own.note('v1/room', 10_000);
+    own.stated(
+      [
+        [REMOVED, true],
+        ['v1/room', true],
+      ],
+      new Set(),
+    );
+    nowMs = 1000;
+    leaves('r1/room\nbob');
+    expect(own.waitMs).toBe(3000);
+    nowMs = 4000;
+    expect(own.due()).toEqual([['r1/room\nbob', 4000]]);
+    own.asked(own.due(), 0);
+    expect(own.waitMs).toBe(6500);
+    nowMs = 10_500;
+    expect(own.due()).toEqual([[REMOVED, 10_500]]);
+    own.asked(own.due(), 0);
+    expect(own.waitMs).toBe(500);
+  });
+});

@@ -1,5 +1,6 @@
 import type { FairBudget } from '../../../runtime/fairness/fair-budget.ts';
 import type { Clock } from '../../../runtime/ports.ts';
+import { STAY_ROUNDED_MS } from '../scripts/changes.ts';
 import { GRACE_MS } from '../scripts/webhook-events.ts';
 
 /** Characters that a change costs in addition to its name. */
@@ -7,6 +8,8 @@ const CHANGE_CHARACTERS = 100;
 
 /** The limit of changes that are asked for in one call, so that no script runs for long. */
 const ASKED_MAX = 100;
+
+const NEVER_MS = Number.POSITIVE_INFINITY;
 
 /** The kinds of arrivals, by those of departures. */
 const ARRIVALS: Readonly<Record<string, string>> = { r: 'a', v: 'o' };
@@ -16,6 +19,8 @@ export type StatedDeparture = readonly [departure: string, isGone: boolean];
 
 interface Change {
   readonly sinceMs: number;
+  /** For how long it waits at least once it is stated. */
+  readonly delayMs: number;
   /** From when on it is asked for; `undefined`: it is not stated yet. */
   askAtMs: number | undefined;
 }
@@ -36,6 +41,8 @@ export class OwnChanges {
   private readonly clock: Clock;
   /** The oldest first. */
   private readonly changes = new Map<string, Change>();
+  /** None is to be asked for before this. */
+  private askFromMs = NEVER_MS;
 
   /** `budget`: characters, shared by all partitions. An app may use no more than it leaves free. */
   constructor(budget: FairBudget, clock: Clock) {
@@ -43,9 +50,13 @@ export class OwnChanges {
     this.clock = clock;
   }
 
-  /** A departure that will be stated. */
-  note(name: string): void {
-    this.set(name, undefined);
+  /** A departure that will be stated, of a member that may stay for a while, or of a channel with such a member. */
+  note(name: string, graceMs = 0): void {
+    if (graceMs === 0) return this.set(name, undefined, GRACE_MS);
+    const memberMs = Math.max(GRACE_MS, graceMs + STAY_ROUNDED_MS);
+    // Other nodes ask for the departures of other members up to this much later.
+    const isChannel = name.startsWith('v');
+    this.set(name, undefined, isChannel ? memberMs + STAY_ROUNDED_MS : memberMs);
   }
 
   /**
@@ -53,11 +64,11 @@ export class OwnChanges {
    * what they hold.
    */
   stated(names: readonly StatedDeparture[], owed: ReadonlySet<string>): void {
-    const askAtMs = this.clock.now() + GRACE_MS;
+    const nowMs = this.clock.now();
     for (const [name, isGone] of names) {
       const change = this.changes.get(name);
       if (!isGone) this.arrived(name, owed);
-      else if (change !== undefined) change.askAtMs = askAtMs;
+      else if (change !== undefined) this.askAt(change, nowMs + change.delayMs);
     }
   }
 
@@ -68,7 +79,7 @@ export class OwnChanges {
     const wasReported = before === undefined || gone === undefined || before.sinceMs > gone.sinceMs;
     // The departure is reported before an arrival that is owed, unless nothing was reported before it.
     if (!isOwed || !wasReported) this.forget(departure);
-    if (isOwed) this.set(arrival, this.clock.now() + GRACE_MS);
+    if (isOwed) this.set(arrival, this.clock.now() + GRACE_MS, GRACE_MS);
   }
 
   has(name: string): boolean {
@@ -82,14 +93,14 @@ export class OwnChanges {
 
   clear(): void {
     for (const name of [...this.changes.keys()]) this.forget(name);
+    this.askFromMs = NEVER_MS;
   }
 
   /** Until the next one is to be asked for; `undefined`: none is. */
   get waitMs(): number | undefined {
-    for (const { askAtMs } of this.changes.values()) {
-      if (askAtMs !== undefined) return Math.max(0, askAtMs - this.clock.now());
-    }
-    return undefined;
+    const nowMs = this.clock.now();
+    if (this.askFromMs <= nowMs) this.askFromMs = this.earliestMs();
+    return this.askFromMs === NEVER_MS ? undefined : Math.max(0, this.askFromMs - nowMs);
   }
 
   /** Those that are to be asked for now. */
@@ -110,7 +121,7 @@ export class OwnChanges {
       // It may have been stated anew.
       if (change?.askAtMs !== askedAtMs) continue;
       if (againMs === 0) this.forget(name);
-      else change.askAtMs = this.clock.now() + againMs;
+      else this.askAt(change, this.clock.now() + againMs);
     }
   }
 
@@ -131,13 +142,28 @@ export class OwnChanges {
   }
 
   /** Puts it behind all others. */
-  private set(name: string, askAtMs: number | undefined): void {
+  private set(name: string, askAtMs: number | undefined, delayMs: number): void {
     this.forget(name);
     const { budget } = this;
     const [app, cost] = [appOf(name), costOf(name)];
     if (budget.of(app) + cost > budget.capacity - budget.total) return;
     budget.add(app, cost);
-    this.changes.set(name, { sinceMs: this.clock.now(), askAtMs });
+    const change = { sinceMs: this.clock.now(), delayMs, askAtMs: undefined };
+    this.changes.set(name, change);
+    if (askAtMs !== undefined) this.askAt(change, askAtMs);
+  }
+
+  private askAt(change: Change, atMs: number): void {
+    change.askAtMs = atMs;
+    this.askFromMs = Math.min(this.askFromMs, atMs);
+  }
+
+  private earliestMs(): number {
+    let earliestMs = NEVER_MS;
+    for (const { askAtMs = NEVER_MS } of this.changes.values()) {
+      earliestMs = Math.min(earliestMs, askAtMs);
+    }
+    return earliestMs;
   }
 }
 

@@ -4,6 +4,9 @@ import { WEBHOOK_EVENTS } from './webhook-events.ts';
 /** How long the counts of one second are kept. */
 const MEMBER_COUNTS_MS = 2000;
 
+/** Ends of members that stay without connections fall together by up to this. Milliseconds. */
+export const STAY_ROUNDED_MS = 500;
+
 /** What scripts share that change who is in a channel: subscribers and webhooks are told. */
 export const CHANGES = `${KEEP_RECENT}${WEBHOOK_EVENTS}
 -- Counts a change of a member. Returns whether it is within the limit of the app.
@@ -61,6 +64,13 @@ local function come(topic, user, info, flags, again, socket)
   end
   if has(flags, 'w') then arrive('a', 'r', subject, again) end
 end
+-- Tells loops of a departure at the end of this second, unless the user returns before.
+local function departLater(topic, user, member)
+  local delay = 1000 - nowMs() % 1000
+  call('HSET', P .. 'MD:' .. topic, user, member)
+  call('ZADD', WM, nowMs() + delay, topic .. '\\n' .. user)
+  dueIn(delay)
+end
 -- One node fewer holds the member.
 local function go(topic, user, flags)
   local U = P .. 'U:' .. topic
@@ -72,15 +82,52 @@ local function go(topic, user, flags)
   moved[#moved + 1] = '-' .. user
   if call('HEXISTS', MD, user) == 0 then
     if not member or countChange(topic, user, flags) then tellRemoved(topic, user)
-    else
-      -- At the end of this second, unless the user returns before.
-      local delay = 1000 - nowMs() % 1000
-      call('HSET', MD, user, member)
-      call('ZADD', WM, nowMs() + delay, topic .. '\\n' .. user)
-      dueIn(delay)
-    end
+    else departLater(topic, user, member) end
   end
-  if has(flags, 'w') then leave('r' .. topic .. '\\n' .. user) end
+  if not has(flags, 'w') then return end
+  leave('r' .. topic .. '\\n' .. user)
+  if not has(flags, 'g') then return end
+  local T, due = P .. 'T:' .. topic, nowMs() + graceMs
+  if tonumber(call('HGET', T, 'r') or '0') < due then call('HSET', T, 'r', text(due)) end
+end
+-- Whether a channel loses a member that has stayed without connections.
+local isStayOver = false
+-- Reports later that a channel was vacated. Departures of its members may be due later than their order says if some have stayed, and
+-- other nodes ask for them.
+local function leaveChannel(topic, latest)
+  local normalMs = graceMs
+  local left = latest and tonumber(latest) - nowMs() or 0
+  if latest and (isStayOver or left > graceMs) then graceMs = math.max(left, graceMs) + ${STAY_ROUNDED_MS} end
+  leave('v' .. topic)
+  graceMs = normalMs
+end
+-- Lets a member stay for some milliseconds that a node held alone. Returns whether it does.
+local function stay(topic, user, ms)
+  if ms <= 0 or call('HGET', P .. 'U:' .. topic, user) ~= '1' then return false end
+  -- Rounded, so that not every end needs a call of its own.
+  local due = math.ceil((nowMs() + ms) / ${STAY_ROUNDED_MS}) * ${STAY_ROUNDED_MS}
+  call('ZADD', WS, due, topic .. '\\n' .. user)
+  call('ZADD', W, 'LT', due, 'g')
+  dueIn(due - nowMs())
+  return true
+end
+-- A node holds a member that has stayed. Loops are told only if its info is another one: then as if it had been gone.
+local function comeBack(topic, user, info, flags, socket)
+  local I, MD, member = P .. 'I:' .. topic, P .. 'MD:' .. topic, nil
+  member = call('HGET', I, user)
+  if not member or infoOf(member) == info then return end
+  local subject, departed = topic .. '\\n' .. user, call('HGET', MD, user)
+  if not departed and countChange(topic, user, flags) then
+    tellRemoved(topic, user)
+    local seq = step(topic)
+    call('HSET', I, user, seq .. '\\n' .. info)
+    return tellAdded(topic, seq, socket, user, info)
+  end
+  call('HSET', I, user, string.match(member, '^[^\\n]*') .. '\\n' .. info)
+  if departed and infoOf(departed) == info then
+    call('HDEL', MD, user)
+    call('ZREM', WM, subject)
+  elseif not departed then departLater(topic, user, member) end
 end
 -- Changes the number of subscriptions.
 local function count(topic, delta, flags, again)
@@ -99,9 +146,10 @@ local function count(topic, delta, flags, again)
     moved[#moved + 1] = 'v'
     call('ZREM', C, channel)
     call('ZREM', W, 'c' .. topic)
+    local latest = has(flags, 'g') and call('HGET', T, 'r')
     call('DEL', T, P .. 'U:' .. topic, P .. 'I:' .. topic, P .. 'MD:' .. topic)
     if historyVacated then historyVacated(topic) end
-    if has(flags, 'w') then leave('v' .. topic) end
+    if has(flags, 'w') then leaveChannel(topic, latest) end
   elseif delta > 0 and has(flags, 'w') and not again then joinArrival('o' .. topic)
   end
   return total

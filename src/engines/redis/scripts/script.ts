@@ -27,7 +27,7 @@ local function text(number) return string.format('%.0f', number) end
  * | `Q:day/app` | messages of an app on a day: `b` of backends, `c` of clients |
  * | `B:app` | token buckets of an app: tokens of triggers (`t`) and queries (`q`), and when they were counted (`t@`, `q@`) |
  * | `u:loop` | the number of the last statement of a loop about usage |
- * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `x` last termination; of users with a limit, `c` and a node: its connections |
+ * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `x` last termination, `r` until when the latest departure waits (where members may stay); of users with a limit, `c` and a node: its connections |
  * | `U:topic`, `I:topic` | members: how many nodes hold each; sequence number and info of each |
  * | `C:app`, `A` | sorted set of the occupied channels, in the order in which they became so; the last number by app |
  * | `R:topic` | how many subscription counts were sent recently |
@@ -35,6 +35,7 @@ local function text(number) return string.format('%.0f', number) end
  * | `W` | sorted set by the time they are due: what is reported later, and webhook events that were claimed |
  * | `MD:topic` | members whose departure is published later: the sequence number and info that loops have |
  * | `WM` | the same as `W` for them: topic, user. Not in `W`, because older servers would drop them |
+ * | `WS` | members that stay without connections, until when: topic, user. In `U` and `#` each counts like one of a node |
  * | `WC:node` | sorted set by the end of the claim: the webhook events that a node has claimed |
  * | `WY` | after a loss of data, by kind and subject: events of arrivals that are not reported yet; when somebody has left |
  * | `WG` | after a loss of data, by kind and subject: who was reported as gone, and not as back since |
@@ -57,8 +58,8 @@ local function text(number) return string.format('%.0f', number) end
  * | `z` | where Redis does not say the time, the latest that a call has brought; see `RedisScript.timed` |
  * | `G1`, `G0`, `G` | for those, the same of all apps, the newer and the older half; where the newer half begins (`o`) |
  *
- * Members of `W`: `v` topic (vacated), `r` topic, user (member removed), `o` topic (user offline), `c` topic (count), and `h`
- * number, kind, topic (a claimed webhook event).
+ * Members of `W`: `v` topic (vacated), `r` topic, user (member removed), `o` topic (user offline), `c` topic (count), `g` (some of
+ * `WS` are due), and `h` number, kind, topic (a claimed webhook event).
  *
  * A number above 2^53 would print as 1.79e+15, so numbers become text by `text`.
  */
@@ -69,7 +70,7 @@ local graceMs = ${GRACE_MS}
 local streams = KEYS[2] or P .. 't:'
 -- Set by the scripts that know histories.
 local historyVacated
-local W, WM = P .. 'W', P .. 'WM'
+local W, WM, WS = P .. 'W', P .. 'WM', P .. 'WS'
 local function has(flags, flag) return string.find(flags, flag, 1, true) ~= nil end
 local started
 local function base()

@@ -33,28 +33,40 @@ local addMember = function(field) return call('HSETNX', M, field, '1') == 1 end
 -- of all nodes if they have changed.
 local function hold(topic, old, held, flags, again, socket, first, last)
   local total
+  -- Members that begin to stay without connections, less those that have stayed. Each counts as a subscription.
+  local staying = 0
   if not report and (again or string.find(flags, '[wnm]')) then knowWebhooks() end
   if held > old then total = count(topic, held - old, flags, again) end
   for i = first, last, 3 do
     local field = topic .. '\\n' .. ARGV[i + 1]
     if ARGV[i] == '-' then
-      if call('HDEL', M, field) == 1 then go(topic, ARGV[i + 1], flags) end
+      if call('HDEL', M, field) == 1 then
+        if ARGV[i + 2] ~= '' and stay(topic, ARGV[i + 1], tonumber(ARGV[i + 2])) then staying = staying + 1
+        else go(topic, ARGV[i + 1], flags) end
+      end
     elseif addMember(field) then
-      come(topic, ARGV[i + 1], ARGV[i + 2], flags, again, socket)
+      if has(flags, 'g') and call('ZREM', WS, field) == 1 then
+        staying = staying - 1
+        comeBack(topic, ARGV[i + 1], ARGV[i + 2], flags, socket)
+      else come(topic, ARGV[i + 1], ARGV[i + 2], flags, again, socket) end
     end
   end
   -- Members go before the last subscription does.
-  if held < old then total = count(topic, held - old, flags, again) end
+  local change = math.min(0, held - old) + staying
+  if change < 0 and held < old then total = count(topic, change, flags, again)
+  elseif change ~= 0 then call('HINCRBY', P .. 'T:' .. topic, '#', change) end
   return total
 end
 `;
 
 /**
  * States what a node holds of a channel. Arguments: node, epoch, topic, subscriptions, flags, mode, most members or 0, socket
- * id of the newcomer, what `historyToRead` has written for it or nothing; then for each member `+` or `-`, user id and info.
+ * id of the newcomer, what `historyToRead` has written for it or nothing; then for each member `+` or `-`, user id and info. The info
+ * with `-` is for how many milliseconds the member stays unless another node holds it, or nothing.
  *
  * Flags: `w` the app has webhooks, `c` it wants subscription counts, `n` it wants them as webhooks, `k` a cache channel, `m`
- * misses of it are reported, a number: how often per second loops are told of a member. Mode: `a` stated again, so nothing is
+ * misses of it are reported, a number: how often per second loops are told of a member, `g` and a number behind that: for how many
+ * seconds members stay without connections. Mode: `a` stated again, so nothing is
  * reported, and a number: for how many milliseconds the node was cut off from the data that were lost; `k` the subscriptions stay as they were, because more members follow; `r` return the members as loops know them,
  * `t` return the transitions.
  *

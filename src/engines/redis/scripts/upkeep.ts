@@ -2,7 +2,7 @@ import { CHANGES } from './changes.ts';
 import { HISTORIES, SWEEP_HISTORIES } from './histories.ts';
 import { NOTE_OLD_NODES, SWEEP_RECENT } from './recent-events.ts';
 import { LEASE_MS, script } from './script.ts';
-import { OWN_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
+import { GRACE_MS, OWN_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
 
 /** How many due items one call takes, so that no script runs for long. */
 const DUE_MAX = 100;
@@ -23,6 +23,24 @@ local function tellDeparture(subject)
   call('HSET', P .. 'I:' .. topic, user, seq .. '\\n' .. infoOf(member))
   tellAdded(topic, seq, '', user, infoOf(member))
 end
+-- The time is over of a member that has stayed without connections.
+local function endStay(subject)
+  call('ZREM', WS, subject)
+  local at = string.find(subject, '\\n', 1, true)
+  local topic, user, normalMs = string.sub(subject, 1, at - 1), string.sub(subject, at + 1), graceMs
+  local flags = call('HGET', P .. 'T:' .. topic, 'f') or ''
+  -- Webhooks count from the end of the last connection. The node that has stated it asks for the events.
+  graceMs = math.max(0, ${GRACE_MS} - 1000 * tonumber(string.match(flags, 'g(%d+)') or '0')) + ${OWN_MS}
+  isStayOver = true
+  go(topic, user, flags)
+  count(topic, -1, flags, false)
+  isStayOver, graceMs = false, normalMs
+end
+local function endStays(now)
+  for _, subject in ipairs(call('ZRANGEBYSCORE', WS, '-inf', now, 'LIMIT', 0, ${DUE_MAX})) do endStay(subject) end
+  local first = call('ZRANGE', WS, 0, 0, 'WITHSCORES')
+  if first[2] then call('ZADD', W, first[2], 'g') end
+end
 local function claimDue()
   local now = nowMs()
   for _, subject in ipairs(call('ZRANGEBYSCORE', WM, '-inf', now, 'LIMIT', 0, ${DUE_MAX})) do tellDeparture(subject) end
@@ -35,6 +53,8 @@ local function claimDue()
       if kind == 'v' or kind == 'r' then
         local left = incompleteMs()
         if left > 0 then call('ZADD', W, now + left + ${OWN_MS}, id) else reportGone(kind, rest) end
+      elseif kind == 'g' then
+        endStays(now)
       elseif kind == 'o' then
         publish(rest, number(), '-')
       else
@@ -98,6 +118,7 @@ local function endLease(node)
   -- From here on its statements are refused.
   if call('ZREM', P .. 'L', node) == 1 then call('ZADD', P .. 'D', nowMs(), node) end
 end
+local function sinceEndMs(node) return nowMs() - tonumber(call('ZSCORE', P .. 'D', node) or text(nowMs())) end
 local function sweep(node, limit)
   local M, N, O, H, swept = P .. 'M:' .. node, P .. 'N:' .. node, P .. 'O:' .. node, P .. 'H:' .. node, 0
   local function some(key)
@@ -116,7 +137,12 @@ local function sweep(node, limit)
     local at = string.find(field, '\\n', 1, true)
     local topic = string.sub(field, 1, at - 1)
     call('HDEL', M, field)
-    go(topic, string.sub(field, at + 1), call('HGET', P .. 'T:' .. topic, 'f') or '')
+    local user, flags = string.sub(field, at + 1), call('HGET', P .. 'T:' .. topic, 'f') or ''
+    local graceSeconds = string.match(flags, 'g(%d+)')
+    -- It has waited while the lease ran, and since.
+    if graceSeconds and stay(topic, user, 1000 * graceSeconds - ${LEASE_MS} - sinceEndMs(node)) then
+      call('HINCRBY', P .. 'T:' .. topic, '#', 1)
+    else go(topic, user, flags) end
   end
   if call('EXISTS', M) == 0 then
     for _, topic in ipairs(some(N)) do
@@ -160,7 +186,11 @@ if former then
   endLease(former)
   swept = sweep(former, limit)
 elseif code == 'ok' and limit > 0 then swept = sweepDead(limit) end
-noteOldNodes()
+if noteOldNodes() then
+  -- They drop what they do not know.
+  local first = call('ZRANGE', WS, 0, 0, 'WITHSCORES')
+  if first[2] then call('ZADD', W, 'LT', first[2], 'g') end
+end
 sweepRecent()
 if ARGV[4] == '1' then repeatClaims() end
 claimDue()

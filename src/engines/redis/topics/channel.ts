@@ -1,9 +1,8 @@
 import { broadcast } from '../../../channels/broadcast.ts';
 import type { ChannelName } from '../../../channels/channel-name.ts';
 import { topicOf } from '../../../channels/event.ts';
-import type { EventId } from '../../../channels/history/event-id.ts';
 import type { LostEvents } from '../../../channels/lost-events.ts';
-import type { CachedEvent, Entered, Entry, Exit, Member } from '../../../channels/ports.ts';
+import type { Entered, Entry, Exit, Member } from '../../../channels/ports.ts';
 import type { Tap, TapKind } from '../../../channels/watching/tap.ts';
 import { subscriptionCount } from '../../../channels/wire.ts';
 import { countForgotten } from '../history/count-forgotten.ts';
@@ -12,6 +11,8 @@ import { type Reply, textsOf } from '../link/reply.ts';
 import type { RestateReason } from '../restatements.ts';
 import { ROSTER } from '../scripts/queries.ts';
 import { STATE } from '../scripts/statements.ts';
+import { readCached } from './cached-event.ts';
+import { channelFlags, hasCounts, hasWebhooks } from './channel-flags.ts';
 import { Roster } from './roster.ts';
 import { type Gap, Sequence } from './sequence.ts';
 import { StatedTopic, type StatedTopicOptions } from './stated-topic.ts';
@@ -34,6 +35,7 @@ interface LocalUser {
   joining: number;
 }
 
+/** `info` of `-`: for how many milliseconds the member stays, or nothing. */
 type MemberStatement = readonly ['+' | '-', userId: string, info: string];
 
 interface Statement {
@@ -69,8 +71,8 @@ export class RedisChannel extends StatedTopic {
   mayResume = false;
   private readonly channel: ChannelName;
   private readonly users = new Map<string, LocalUser>();
-  /** Users whose last statement may not have arrived. */
-  private readonly unsureUsers = new Set<string>();
+  /** Users whose last statement may not have arrived, and until when each stays that has left: 0 if it does not. */
+  private readonly unsureUsers = new Map<string, number>();
   private sequence = this.newSequence();
   /** The members that this loop's clients know of; only for presence channels with subscribers. */
   private roster: Roster | undefined;
@@ -151,7 +153,7 @@ export class RedisChannel extends StatedTopic {
   failed(entry: Entry): void {
     this.held--;
     this.settleUser(entry, false);
-    if (entry.member !== undefined) this.unsureUsers.add(entry.member.userId);
+    if (entry.member !== undefined) this.unsureUsers.set(entry.member.userId, 0);
     this.partition.unsure.add(this);
     if (this.held === 0) this.forget();
   }
@@ -160,16 +162,18 @@ export class RedisChannel extends StatedTopic {
    * States what this loop holds after a connection has left. Never fails: if stating is impossible now, a later tick
    * does it.
    */
-  async leave({ held, userId }: Exit): Promise<void> {
+  async leave({ held, userId, graceSeconds = 0 }: Exit): Promise<void> {
     this.held = held;
+    const graceMs = 1000 * graceSeconds;
     if (userId !== undefined) {
       this.users.delete(userId);
       this.roster?.left(userId);
-      this.unsureUsers.add(userId);
+      this.unsureUsers.set(userId, graceMs === 0 ? 0 : this.partition.nowMs + graceMs);
     }
     if (this.hasWebhooks) {
-      if (userId !== undefined) this.partition.own.note(this.nameOf('r', userId));
-      if (held === 0) this.partition.own.note(this.nameOf('v'));
+      const { own } = this.partition;
+      if (userId !== undefined) own.note(this.nameOf('r', userId), graceMs);
+      if (held === 0) own.note(this.nameOf('v'), graceMs);
     }
     if (held === 0) this.forget();
     await this.stateSoon(() => this.stateAgain('unsure'));
@@ -327,21 +331,25 @@ export class RedisChannel extends StatedTopic {
 
   /** States what the authority may not know. */
   private async stateUnsure(): Promise<void> {
-    const userIds = [...this.unsureUsers].slice(0, MEMBERS_MAX);
+    const unsure = [...this.unsureUsers].slice(0, MEMBERS_MAX);
     const members: MemberStatement[] = [];
-    for (const userId of userIds) {
+    for (const [userId, staysUntilMs] of unsure) {
       const user = this.users.get(userId);
-      if (user === undefined) members.push(['-', userId, '']);
+      const staysMs = Math.round(staysUntilMs - this.partition.nowMs);
+      if (user === undefined) members.push(['-', userId, staysMs > 0 ? `${staysMs}` : '']);
       // Members that are still joining are stated by their join, which may find the channel full.
       else if (user.isIn) members.push(['+', userId, user.info]);
     }
-    for (const userId of userIds) this.unsureUsers.delete(userId);
+    for (const [userId] of unsure) this.unsureUsers.delete(userId);
     // The last subscription goes after the last member, who would otherwise not be reported as removed.
     const mode = this.unsureUsers.size > 0 ? 'k' : '';
     try {
       await this.state({ members, mode });
     } catch (error) {
-      for (const userId of userIds) this.unsureUsers.add(userId);
+      for (const [userId, staysUntilMs] of unsure) {
+        // It may have been set anew in the meantime.
+        if (!this.unsureUsers.has(userId)) this.unsureUsers.set(userId, staysUntilMs);
+      }
       throw error;
     }
     if (this.unsureUsers.size > 0) await this.stateUnsure();
@@ -353,7 +361,8 @@ export class RedisChannel extends StatedTopic {
     const { topic, held, app, partition, hasWebhooks } = this;
     const members = some.flatMap(([sign, userId, info]) => [sign, userIdText(userId), info]);
     // The transitions are only needed for live streams of the app.
-    const [flags, tapped] = [this.flags(), app.tap === undefined ? mode : `${mode}t`];
+    const flags = channelFlags(app, this.channel, this.loop.webhooks);
+    const tapped = app.tap === undefined ? mode : `${mode}t`;
     partition.outbox.sendBefore(partition, app.id);
     const answer = isAgain
       ? await partition.restatements.state({ topic, held, flags, mode: tapped, members })
@@ -398,27 +407,11 @@ export class RedisChannel extends StatedTopic {
 
   /** Whether subscribers get subscription counts. */
   private get hasCounts(): boolean {
-    const { kind } = this.channel;
-    return this.app.subscriptionCounts && kind !== 'presence' && kind !== 'server-to-user';
+    return hasCounts(this.app, this.channel);
   }
 
   private get hasWebhooks(): boolean {
-    return this.app.webhooks.length > 0 && this.channel.kind !== 'server-to-user';
-  }
-
-  /** See `STATE`. */
-  private flags(): string {
-    const { app, channel } = this;
-    const { webhooks } = this.loop;
-    let flags = '';
-    if (this.hasWebhooks) flags += 'w';
-    if (this.hasCounts) {
-      flags += webhooks.wants(app, 'subscription_count') ? 'cn' : 'c';
-    }
-    if (channel.cached) flags += webhooks.wants(app, 'cache_miss') ? 'km' : 'k';
-    const { memberChangesPerSecond } = app.limits;
-    if (channel.kind === 'presence' && memberChangesPerSecond > 0) flags += memberChangesPerSecond;
-    return flags;
+    return hasWebhooks(this.app, this.channel);
   }
 
   private takeRoster(
@@ -476,12 +469,4 @@ function inStatements(members: readonly MemberStatement[], mode: string): readon
     statements.push({ members: members.slice(n, n + MEMBERS_MAX), mode });
   }
   return statements;
-}
-
-/** Reads a cached event: its remaining milliseconds, name, data, and its id or nothing. */
-export function readCached(reply: Reply | undefined): CachedEvent | undefined {
-  const [leftMs, name, data, id = ''] = textsOf(reply);
-  if (leftMs === undefined || name === undefined || data === undefined) return undefined;
-  const cached = { name, data, leftMs: Number(leftMs) };
-  return id === '' ? cached : { ...cached, id: id as EventId };
 }

@@ -5,6 +5,7 @@ import type { Audience, KeySetSource, Turns } from '../../../channels/ports.ts';
 import { ProblemBook } from '../../../channels/problems/problem-book.ts';
 import { LocalChannels } from '../../../channels/subscribing/local-channels.ts';
 import { MemberSessions } from '../../../channels/subscribing/member-sessions.ts';
+import { StayBudget } from '../../../channels/subscribing/stay-budget.ts';
 import type { Usage } from '../../../channels/usage/usage.ts';
 import { UserSessions } from '../../../channels/users/user-sessions.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
@@ -40,7 +41,10 @@ export interface Core {
 }
 
 /** What this loop itself holds. */
-type Local = Pick<Hub, 'channels' | 'sessions' | 'members' | 'webhooks'>;
+type Local = Pick<Hub, 'channels' | 'sessions' | 'members' | 'stays' | 'webhooks'>;
+
+/** The share of the subscriptions of a server that members may have who stay without a connection. */
+const STAYS_SHARE = 1 / 4;
 
 /** Opens the core. */
 export function openCore(base: LoopBase, parts: CoreParts): Core {
@@ -50,6 +54,7 @@ export function openCore(base: LoopBase, parts: CoreParts): Core {
     channels: new LocalChannels(settings.maxSubscriptions, totals?.subscriptions),
     sessions: new UserSessions(),
     members: new MemberSessions(),
+    stays: new StayBudget(settings.maxSubscriptions * STAYS_SHARE, monotonicTimers),
     webhooks: new WebhookEvents({ clock: timers, usage, sink: relays.webhooks }),
   };
   const live = openLive(base, parts, local);

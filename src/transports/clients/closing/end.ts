@@ -8,6 +8,9 @@ export interface Endable {
   close(code: number, reason: string): void;
 }
 
+/** The codes of connections whose users are gone: terminated, not authorised, or of a disabled app. */
+const GONE_CODES: readonly number[] = [closeCodes.terminated.code, closeCodes['app-disabled'].code];
+
 /** Closes a connection with the code and the text of a problem. */
 export function endWith(
   connection: Endable,
@@ -15,7 +18,10 @@ export function endWith(
   message: string = closeCodes[problem].message,
 ): void {
   const { code } = closeCodes[problem];
-  if (connection instanceof ClientConnection) recordEnd(connection, problem, message);
+  if (connection instanceof ClientConnection) {
+    recordEnd(connection, problem, message);
+    if (GONE_CODES.includes(code)) connection.endsForGood = true;
+  }
   // The .NET client reads the event, other clients the close code; pusher-js handles both.
   if (code >= 4000) connection.send(errorMessage(code, message));
   connection.close(code, message);
