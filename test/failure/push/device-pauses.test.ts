@@ -9,9 +9,9 @@ import { allAccepted, countsOf, DeliverySite, newsFor, type SiteDevice } from '.
 
 /** On each gateway, one device asks for a pause. */
 
-const LONG_MS = 180_000;
+const LONG_MS = 400_000;
 // Longer than a busy machine takes for a restart and seven publishes.
-const PAUSE_MS = 25_000;
+const PAUSE_MS = 60_000;
 const DEVICES = 5;
 
 /** The ids of the devices that are listed as paused, by the admin API and by the command. */
