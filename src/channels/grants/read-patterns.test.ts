@@ -29,6 +29,15 @@ describe('a pattern', () => {
     expect(covers(grant, channelName(channel), 'client-events')).toBe(false);
   });
 
+  it('shares the set of its rights with others that have the same', () => {
+    const channels = { 'private-a': ['subscribe', 'client-events'], 'private-b': ['subscribe'] };
+    const [first, second] = [grantOf(channels).patterns, grantOf(channels).patterns];
+    expect(first[0]?.rights).toBe(second[0]?.rights as ReadonlySet<Right>);
+    expect(first[0]?.rights).not.toBe(first[1]?.rights as ReadonlySet<Right>);
+    const other = { 'private-a': ['client-events', 'subscribe', 'subscribe'] };
+    expect(grantOf(other).patterns[0]?.rights).toBe(first[0]?.rights as ReadonlySet<Right>);
+  });
+
   it('gives the rights that it lists', () => {
     const channel = channelName('private-a');
     const rightsOf = (rights: readonly Right[]) => {

@@ -37,7 +37,7 @@ export function readPatterns(channels: unknown): ReadPatterns {
     if (!isRights(rights)) {
       return { ok: false, why: 'must give each pattern a list of subscribe and client-events' };
     }
-    patterns.push({ ...pattern, rights: new Set(rights) });
+    patterns.push({ ...pattern, rights: setOf(rights) });
   }
   return { ok: true, patterns };
 }
@@ -51,8 +51,19 @@ export function patternsFor(
     const pattern = text.endsWith(USER)
       ? readName(text.slice(0, -USER.length) + userId)
       : readPattern(text);
-    return pattern === undefined ? [] : [{ ...pattern, rights: new Set(rights) }];
+    return pattern === undefined ? [] : [{ ...pattern, rights: setOf(rights) }];
   });
+}
+
+/** By the rights in them. Connections keep many patterns, so these share their sets. */
+const sets = new Map<string, ReadonlySet<Right>>();
+
+function setOf(given: readonly Right[]): ReadonlySet<Right> {
+  const rights = RIGHTS.filter((right) => given.includes(right));
+  const name = rights.join(' ');
+  const set = sets.get(name) ?? new Set(rights);
+  sets.set(name, set);
+  return set;
 }
 
 type Channels = Omit<GrantPattern, 'rights'>;
