@@ -199,6 +199,11 @@ export const metricRows = {
       ],
     },
   },
+  waitingSubscriptions: {
+    name: 'fanfare_waiting_subscriptions',
+    kind: 'gauge',
+    help: 'Subscriptions without authorisation that wait for a sign-in of their connection.',
+  },
   grantsEnded: {
     name: 'fanfare_grants_ended_total',
     kind: 'counter',

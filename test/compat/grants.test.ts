@@ -10,6 +10,8 @@ import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.t
 /** Grants and tokens with the official libraries, unchanged from npm. Source: identity, §1. */
 
 const CHANNELS = Array.from({ length: 40 }, (_, n) => `private-team-${n}`);
+/** The library makes JSON of it, though its types ask for text. */
+const REVOKE_ANN = { user_id: 'ann' } as unknown as string;
 const GRANTED = { 'private-team-*': ['subscribe'], 'presence-team': ['subscribe'] };
 
 let server: Fanfare;
@@ -33,7 +35,10 @@ const now = () => Math.floor(Date.now() / 1000);
 function token(seconds: number): string {
   const parts = [
     { alg: 'HS256', typ: 'JWT', kid: APP.key },
-    { sub: 'ann', user_info: { name: 'Ann' }, channels: GRANTED, exp: now() + seconds },
+    {
+      ...{ sub: 'ann', user_info: { name: 'Ann' }, channels: GRANTED },
+      ...{ iat: now(), exp: now() + seconds },
+    },
   ];
   const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
   const signed = text.join('.');
@@ -146,6 +151,49 @@ describe.each(ways)('$name', (way) => {
     });
     expect(new Set(await all(entered))).toEqual(new Set([...CHANNELS, 'presence-team']));
     expect(asked()).toBe(2);
+    pusher.disconnect();
+  });
+
+  it('is asked for again by pusher-js, once, when it is revoked, and everything goes on', async () => {
+    const { options, asked } = clientOf(way);
+    const pusher = new PusherJs(APP.key, options);
+    const entered = entries(pusher);
+    const errors = new Inbox<unknown>('Errors of the connection');
+    pusher.connection.bind('error', (error: unknown) => errors.put(error));
+    pusher.signin();
+    for (const channel of [...CHANNELS, 'presence-team']) pusher.subscribe(channel);
+    await all(entered);
+    const path = '/revocations';
+    const { status } = await library.post({ path, body: REVOKE_ANN });
+    expect(status).toBe(200);
+    expect(await errors.next()).toMatchObject({
+      data: { code: 4200, message: 'Grant revoked, please reconnect' },
+    });
+    expect(new Set(await all(entered))).toEqual(new Set([...CHANNELS, 'presence-team']));
+    // The connection stays: what is triggered arrives on it.
+    const heard = new Inbox<unknown>('Events');
+    pusher.channel('private-team-7').bind('note', (data: unknown) => heard.put(data));
+    await library.trigger('private-team-7', 'note', { a: 1 });
+    expect(await heard.next()).toEqual({ a: 1 });
+    expect(asked()).toBe(2);
+    pusher.disconnect();
+  });
+
+  it('comes back no more, and pusher-js makes no loop, when a backend goes on giving what is revoked', async () => {
+    const held = way.signIn('1.1', 60);
+    if (held.user_data !== '') return;
+    const { options, asked } = clientOf({ ...way, signIn: () => held });
+    const pusher = new PusherJs(APP.key, options);
+    const refused = new Inbox<string>('Refused subscriptions');
+    pusher.signin();
+    const channel = pusher.subscribe('private-team-7');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    channel.bind('pusher:subscription_succeeded', () => resolve());
+    await promise;
+    channel.bind('pusher:subscription_error', () => refused.put(channel.name));
+    expect((await library.post({ path: '/revocations', body: REVOKE_ANN })).status).toBe(200);
+    expect(await refused.next()).toBe('private-team-7');
+    expect([asked(), pusher.connection.state]).toEqual([2, 'connected']);
     pusher.disconnect();
   });
 

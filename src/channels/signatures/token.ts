@@ -27,6 +27,8 @@ export interface AcceptedToken {
   readonly patterns: readonly GrantPattern[];
   /** Seconds since 1970. */
   readonly endsAtSeconds: number;
+  /** Public keys that the signature was compared with, each of which costs much more than a frame. */
+  readonly triedKeys: number;
   /** By what it can be revoked. */
   readonly origin: GrantOrigin;
 }
@@ -81,8 +83,10 @@ export function readToken(
     return readVerified(app, jwt, { nowSeconds, isShared: true });
   }
   const keys = keysFor(app, alg, jwt);
-  if (keys.some((key) => isSignedWith(key, jwt))) {
-    return readVerified(app, jwt, { nowSeconds, isShared: false });
+  const place = keys.findIndex((key) => isSignedWith(key, jwt));
+  if (place >= 0) {
+    const read = readVerified(app, jwt, { nowSeconds, isShared: false });
+    return { ...read, triedKeys: place + 1 };
   }
   return {
     ...(keys.length === 0 ? refused('key', NO_KEY) : refused('signature', NO_MATCH)),
@@ -111,9 +115,8 @@ export function unlessRevoked(
   appId: string,
   revocations: Revocations,
 ): CheckedToken {
-  return read.ok && revocations.revoking(appId, read.origin) !== undefined
-    ? refused('revoked', 'it was revoked')
-    : read;
+  if (!read.ok || revocations.revoking(appId, read.origin) === undefined) return read;
+  return { ...refused('revoked', 'it was revoked'), triedKeys: read.triedKeys };
 }
 
 /** Without a `kid`, each key of the app may have signed it. */
@@ -214,7 +217,8 @@ function readClaims(
     jti: typeof jti === 'string' ? jti : undefined,
     issuedAtSeconds: isTime(iat) ? iat : undefined,
   };
-  return { ok: true, ...user, patterns: read.patterns, endsAtSeconds: exp, origin };
+  const { patterns } = read;
+  return { ok: true, ...user, patterns, endsAtSeconds: exp, origin, triedKeys: 0 };
 }
 
 /** The user whom the claims describe, or what is wrong with them. */

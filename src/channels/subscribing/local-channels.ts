@@ -34,6 +34,7 @@ export class LocalChannels {
   private readonly byTopic = new Map<Topic, Entry>();
   /** Subscriptions by app id. */
   private readonly budget: FairBudget;
+  private reserved = 0;
 
   /** `limit`: of all subscriptions, including those of other loops that share it. */
   constructor(limit = Number.POSITIVE_INFINITY, shared?: SharedTotal) {
@@ -53,13 +54,20 @@ export class LocalChannels {
     return this.budget.ownerToEvict(app.id);
   }
 
-  /** Counts subscriptions that wait, and are in no channel. */
+  /** The subscriptions on this loop that wait, and are in no channel. */
+  get waiting(): number {
+    return this.reserved;
+  }
+
+  /** Counts a subscription that waits, and is in no channel. */
   reserve(app: App, units: number): void {
+    this.reserved++;
     this.budget.add(app.id, units);
   }
 
   /** Undoes `reserve`. */
   release(app: App, units: number): void {
+    this.reserved--;
     this.budget.release(app.id, units);
   }
 

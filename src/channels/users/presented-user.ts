@@ -10,7 +10,11 @@ import type { Session } from '../subscribing/session.ts';
 import { withoutData } from '../watching/tap.ts';
 import { type ParsedUserData, readUserData, type UserData } from '../wire.ts';
 
-/** What comparing a token with a public key counts as if it does not fit: that takes as long as many frames. */
+/**
+ * What comparing a token with a public key counts as, because that takes as long as many frames: if the token is accepted, and if
+ * it is refused or was accepted on the connection before.
+ */
+const NEW_TOKEN_FRAMES = 10;
 const TRIED_KEY_FRAMES = 100;
 
 /** Fetches of a key set that a token waits for. */
@@ -145,10 +149,9 @@ function verify(hub: Hub, session: Session, token: string): Verified {
   if (grants === undefined) return NO_TOKENS;
   const verified = readToken({ ...app, grants }, token, hub.clock.now() / 1000);
   const read = unlessRevoked(verified, app.id, hub.revocations);
-  if (!read.ok) {
-    session.frameDebt += TRIED_KEY_FRAMES * read.triedKeys;
-    return read;
-  }
+  const isNew = read.ok && session.grants?.ofToken(token, hub.clock.now()) === undefined;
+  session.frameDebt += read.triedKeys * (isNew ? NEW_TOKEN_FRAMES : TRIED_KEY_FRAMES);
+  if (!read.ok) return read;
   const { user, userText, patterns, endsAtSeconds, origin } = read;
   const endsAtMs = endOf(session, endsAtSeconds);
   const grant = { ...origin, patterns, endsAtMs, by: 'token', token } as const;

@@ -417,6 +417,10 @@ export class Clients {
     }
     try {
       const message = readClientMessage(frame);
+      // Many that verify tokens may have been accepted before the first of them was charged.
+      if (connection.app.grants !== undefined && this.frameLimit.isOver(connection)) {
+        return this.flooding(connection);
+      }
       // Before an engine is asked, because finding the answer is work for the engine.
       const turn = message.type === 'subscribe' ? this.answerLimit.turn(connection) : undefined;
       if (turn instanceof Promise) return this.answeredAfter(turn, connection, message);

@@ -46,6 +46,11 @@ export class FrameLimit {
     return frameDebt - connection.frameDebt;
   }
 
+  /** Whether a connection owes so much that its next frame closes it: frames that waited may have cost more than one each. */
+  isOver({ app, frameDebt }: ClientConnection): boolean {
+    return frameDebt > 2 * this.burstOf(app) && this.rateOf(app) > 0;
+  }
+
   /** Whether a connection still owes more than a second's worth of frames. */
   isBehind({ app, frameDebt }: ClientConnection): boolean {
     return frameDebt > this.rateOf(app);
