@@ -15,6 +15,7 @@ function monitorWith(usageToday: () => Promise<readonly DayUsage[]>) {
     apps: { directory: { byId }, unknownSettings: [] },
     instances: { directory: { byNumber: () => undefined }, unknownSettings: [] },
     usageToday,
+    keySets: () => [],
     circuits: () => [],
     storeFile: undefined,
     tls: undefined,

@@ -190,7 +190,7 @@ describe('a device', () => {
     }
   });
 
-  it('changes its token on Android only', async () => {
+  it('changes its token, and not on iOS', async () => {
     const api = new PushApi();
     const id = await api.register('fcm');
     const body = { token: 'fcm:new' };
@@ -200,7 +200,7 @@ describe('a device', () => {
       const heard = await api.ask('PUT', device(`fcm/${id}/token`), { body: bad });
       expect(heard).toMatchObject({ status: 400, error: 'Bad Request' });
     }
-    const heard = await api.ask('PUT', device(`web/${id}/token`), { body });
+    const heard = await api.ask('PUT', device(`apns/${id}/token`), { body });
     expect(heard).toMatchObject({ status: 404, error: 'Not found' });
   });
 
