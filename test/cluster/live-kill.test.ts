@@ -1,5 +1,5 @@
 import { expect, it } from 'bun:test';
-import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
+import { newStorePostgres } from '../../testing/databases/postgres.ts';
 import { testSeed } from '../../testing/long-run.ts';
 import { Random } from '../../testing/random.ts';
 import type { Fanfare } from '../../testing/servers/fanfare.ts';
@@ -49,7 +49,7 @@ it.each(breaks)(
   'every user gets a publish in the app, by push or both, when %s',
   async (_, act, left) => {
     const random = new Random(testSeed());
-    await using store = await throwAwayPostgres();
+    await using store = await newStorePostgres();
     await using redis = await startRedis();
     await using crowd = await LiveCrowd.start({
       storeUrl: store.url,

@@ -210,7 +210,7 @@ describe.each(databases)('StoredDeliveries in $name', ({ make }) => {
           );
         }
       }),
-      { seed: testSeed(), numRuns: runs(6, 200) },
+      { seed: testSeed(), numRuns: runs(3, 200) },
     );
   }, 180_000);
 });
