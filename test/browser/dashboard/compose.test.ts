@@ -192,7 +192,7 @@ it('makes this browser a device, which shows what is sent to it', async () => {
     { notification: { title: 'Hello', body: 'It works' }, data: { pusher } },
     '/dashboard/',
   );
-  await page.getByText(/^Shown after \d+ ms/).waitFor();
+  await page.getByText(/^Shown after [\d,]+ ms/).waitFor();
   const reported = (what: string) =>
     eventually(
       () => ask('GET', `/instances/${id}/publishes/${publishId}`),
