@@ -14,7 +14,7 @@ const LONG = 'presence-long';
 const SHORT = 'presence-short';
 
 const app: App = {
-  ...appWith({ memberChangesPerSecond: 0 }),
+  ...appWith({ memberChangesPerSecond: 0, presenceMembers: 0 }),
   presence: [
     { channels: LONG, graceSeconds: 20 },
     { channels: SHORT, graceSeconds: 5 },
@@ -207,6 +207,41 @@ describe('a statement', () => {
     await cluster.advance(2000);
     await cluster.settled();
     expect(here.received(app, LONG)).toEqual(['member_removed ann']);
+  });
+});
+
+describe('more members than one statement holds', () => {
+  it('stay, come back and go as few do', async () => {
+    let isAway = false;
+    const servers = [
+      await add(),
+      await add((script) => (isAway && script === STATE ? 'not-run' : 'answered')),
+    ] as const;
+    const [here, there] = servers;
+    await enter(servers, []);
+    const users = Array.from({ length: 70 }, (_, n) => `user-${n}`);
+    for (const user of users) await there.join(app, LONG, user);
+    await cluster.settled();
+    here.received(app, LONG);
+    isAway = true;
+    for (const user of users) await there.lose(app, LONG, user);
+    isAway = false;
+    await cluster.advance(4000);
+    const counts = () => here.authority.counts(app, channel(LONG));
+    expect(await counts()).toEqual({ subscriptions: 71, users: 71 });
+    for (const user of users.slice(0, 30)) await here.join(app, LONG, user);
+    await cluster.settled();
+    expect(await counts()).toEqual({ subscriptions: 71, users: 71 });
+    expect(here.received(app, LONG)).toEqual([]);
+    await cluster.advance(20_000);
+    await cluster.settled();
+    expect(await counts()).toEqual({ subscriptions: 31, users: 31 });
+    expect(here.received(app, LONG).toSorted()).toEqual(
+      users
+        .slice(30)
+        .map((user) => `member_removed ${user}`)
+        .toSorted(),
+    );
   });
 });
 
