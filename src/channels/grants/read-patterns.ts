@@ -1,3 +1,4 @@
+import { Recent } from '../../runtime/recent.ts';
 import { needsAuthorisation, parseChannelName } from '../channel-name.ts';
 import type { GrantPattern, Right } from './grant.ts';
 import { RIGHTS } from './grant.ts';
@@ -37,7 +38,7 @@ export function readPatterns(channels: unknown): ReadPatterns {
     if (!isRights(rights)) {
       return { ok: false, why: 'must give each pattern a list of subscribe and client-events' };
     }
-    patterns.push({ ...pattern, rights: setOf(rights) });
+    patterns.push(shared(pattern, rights));
   }
   return { ok: true, patterns };
 }
@@ -51,19 +52,22 @@ export function patternsFor(
     const pattern = text.endsWith(USER)
       ? readName(text.slice(0, -USER.length) + userId)
       : readPattern(text);
-    return pattern === undefined ? [] : [{ ...pattern, rights: setOf(rights) }];
+    return pattern === undefined ? [] : [shared(pattern, rights)];
   });
 }
 
-/** By the rights in them. Connections keep many patterns, so these share their sets. */
-const sets = new Map<string, ReadonlySet<Right>>();
+/** How many patterns are looked for when another grant is read. */
+const SHARED_MAX = 4_096;
 
-function setOf(given: readonly Right[]): ReadonlySet<Right> {
+/** By their names and rights. Each connection keeps patterns, and many have the same. */
+const known = new Recent<string, GrantPattern>(SHARED_MAX);
+
+function shared(channels: Channels, given: readonly Right[]): GrantPattern {
   const rights = RIGHTS.filter((right) => given.includes(right));
-  const name = rights.join(' ');
-  const set = sets.get(name) ?? new Set(rights);
-  sets.set(name, set);
-  return set;
+  const key = `${rights} ${channels.isBeginning} ${channels.text}`;
+  const pattern = known.get(key) ?? { ...channels, rights: new Set(rights) };
+  known.set(key, pattern);
+  return pattern;
 }
 
 type Channels = Omit<GrantPattern, 'rights'>;
