@@ -9,6 +9,7 @@ import { describeConditions } from './machine/conditions.ts';
 import { findPinning } from './machine/cores.ts';
 import { goFirst } from './machine/priority.ts';
 import { helpFor, type Options, readOptions, UsageError, writeResults } from './options.ts';
+import { benchPresence } from './presence/presence.ts';
 import { benchAccept } from './push/accept/accept.ts';
 import { benchPush } from './push/deliver.ts';
 import { printConditions, printStep } from './report.ts';
@@ -45,6 +46,7 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
   neighbours,
   recovery,
   check: benchCheck,
+  presence: benchPresence,
 };
 
 async function benchScenarios(args: string[]): Promise<number> {

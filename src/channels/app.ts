@@ -52,6 +52,12 @@ export interface HistoryRule {
 export interface PresenceRule {
   /** The name of a presence channel, or a prefix of such names and `*`. */
   readonly channels: string;
+  /** In place of `limits.presenceMembers`; 0: no limit. */
+  readonly members: number | null;
+  /** How many members a newcomer of a large channel is shown; `null`: the channel is not large. */
+  readonly shown: number | null;
+  /** How many joins and leaves of a large channel are named per second. */
+  readonly named: number;
   /** For how long a member stays whose last connection has ended without leaving. */
   readonly graceSeconds: number;
 }

@@ -101,6 +101,8 @@ export interface Entry {
 export interface Entered {
   /** The members of a presence channel including the newcomer, in the order of joining. */
   readonly members: readonly Member[];
+  /** The number of members of a large channel, of whom `members` are some: the first ones, and the newcomer. */
+  readonly users?: number | undefined;
   /** The last event of a cache channel. */
   readonly cached: CachedEvent | undefined;
   /** `undefined`: the channel keeps no history, or has none for a client that cannot resume. */
@@ -199,7 +201,7 @@ export interface Authority {
   unwatch(app: App, userIds: readonly string[]): MaybePromise<void>;
   /** Closes all connections that are signed in as the user. */
   terminate(app: App, userId: string): MaybePromise<void>;
-  /** In the order of joining. */
+  /** In the order of joining. Of a large channel the first 1,000. */
   members(app: App, channel: ChannelName): MaybePromise<readonly Member[]>;
   membersPage(app: App, channel: ChannelName, query: MembersQuery): MaybePromise<MembersPage>;
   member(app: App, channel: ChannelName, userId: string): MaybePromise<Member | undefined>;

@@ -228,10 +228,12 @@ describe('a message to a client', () => {
       { event: 'pusher_internal:subscription_succeeded', channel: 'presence-x', data: '{}' },
     ],
     [
-      presenceSucceeded(CHANNEL, [
-        { userId: '1', userInfo: '{"a" : 1.0}' },
-        { userId: 'a"b', userInfo: undefined },
-      ]),
+      presenceSucceeded(CHANNEL, {
+        members: [
+          { userId: '1', userInfo: '{"a" : 1.0}' },
+          { userId: 'a"b', userInfo: undefined },
+        ],
+      }),
       {
         event: 'pusher_internal:subscription_succeeded',
         channel: 'presence-x',

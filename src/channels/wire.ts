@@ -3,7 +3,7 @@ import { memberText } from '../runtime/json-slices.ts';
 import type { ChannelText } from './channel-name.ts';
 import { type EventId, parseEventId } from './history/event-id.ts';
 import type { ResumeAnswer, ResumePlace } from './history/resume.ts';
-import type { Member } from './ports.ts';
+import type { Entered, Member } from './ports.ts';
 import { parseSocketId, type SocketId } from './socket-id.ts';
 
 /**
@@ -276,8 +276,9 @@ export function watchlistEvents(online: readonly string[], offline: readonly str
 }
 
 /** Source: §9. */
-export function subscriptionCount(channel: ChannelText, count: number): string {
-  return `{"event":"pusher_internal:subscription_count","channel":"${channel}","data":"{\\"subscription_count\\":${count}}"}`;
+export function subscriptionCount(channel: ChannelText, count: number, users?: number): string {
+  const more = users === undefined ? '' : `,\\"user_count\\":${users}`;
+  return `{"event":"pusher_internal:subscription_count","channel":"${channel}","data":"{\\"subscription_count\\":${count}${more}}"}`;
 }
 
 /** The first message on every connection. `activityTimeoutSeconds` must not be 0: pusher-js throws then. */
@@ -299,10 +300,13 @@ export function subscriptionSucceeded(channel: ChannelText, resume?: ResumeAnswe
   return `{"event":"pusher_internal:subscription_succeeded","channel":"${channel}","data":${JSON.stringify(data)}}`;
 }
 
-/** The confirmation of a presence subscription, with all members including the new one. Source: §6. */
+/**
+ * The confirmation of a presence subscription, with all members including the new one, or with some of a large channel that has
+ * `users`. Source: §6.
+ */
 export function presenceSucceeded(
   channel: ChannelText,
-  members: readonly Member[],
+  { members, users = members.length }: Pick<Entered, 'members' | 'users'>,
   resume?: ResumeAnswer,
 ): string {
   const ids: string[] = [];
@@ -313,7 +317,7 @@ export function presenceSucceeded(
     hash.push(`${id}:${member.userInfo ?? 'null'}`);
   }
   const end = resume === undefined ? '' : `,"resume":${JSON.stringify(resume)}`;
-  const data = `{"presence":{"count":${members.length},"ids":[${ids.join(',')}],"hash":{${hash.join(',')}}}${end}}`;
+  const data = `{"presence":{"count":${users},"ids":[${ids.join(',')}],"hash":{${hash.join(',')}}}${end}}`;
   return `{"event":"pusher_internal:subscription_succeeded","channel":"${channel}","data":${JSON.stringify(data)}}`;
 }
 
@@ -334,14 +338,35 @@ export function subscriptionError(
 }
 
 export function memberAdded(channel: ChannelText, member: Member): string {
-  const info = member.userInfo === undefined ? '' : `,"user_info":${member.userInfo}`;
-  const data = `{"user_id":${JSON.stringify(member.userId)}${info}}`;
+  const data = memberJson(member);
   return `{"event":"pusher_internal:member_added","channel":"${channel}","data":${JSON.stringify(data)}}`;
+}
+
+function memberJson({ userId, userInfo }: Member): string {
+  const info = userInfo === undefined ? '' : `,"user_info":${userInfo}`;
+  return `{"user_id":${JSON.stringify(userId)}${info}}`;
 }
 
 export function memberRemoved(channel: ChannelText, userId: string): string {
   const data = `{"user_id":${JSON.stringify(userId)}}`;
   return `{"event":"pusher_internal:member_removed","channel":"${channel}","data":${JSON.stringify(data)}}`;
+}
+
+/** Members of a large channel that have joined and left lately, as an ordinary event. */
+export function memberBatch(
+  channel: ChannelText,
+  {
+    joined,
+    left,
+    more,
+  }: {
+    readonly joined: readonly Member[];
+    readonly left: readonly string[];
+    readonly more: number;
+  },
+): string {
+  const data = `{"joined":[${joined.map(memberJson).join(',')}],"left":${JSON.stringify(left)},"more":${more}}`;
+  return `{"event":"fanfare:members","channel":"${channel}","data":${JSON.stringify(data)}}`;
 }
 
 /** An event of a backend; `id` if its channel keeps a history. */

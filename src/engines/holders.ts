@@ -10,7 +10,9 @@ import type {
   MembersPage,
   MembersQuery,
 } from '../channels/ports.ts';
-import { membersPage } from './members-page.ts';
+import { type LargeRule, largeRuleOf, membersMaxOf } from '../channels/presence-rule.ts';
+import { FirstMembers } from './first-members.ts';
+import { membersPage, withNewcomer } from './members-page.ts';
 import { type Loop, Shares } from './shares.ts';
 
 interface Presence {
@@ -27,6 +29,10 @@ interface Occupancy {
   /** The serial number of the channel since it became occupied; its position in lists. */
   readonly number: number;
   readonly loops: Shares;
+  /** What it was when it became occupied. */
+  readonly large: LargeRule | undefined;
+  /** Of a large channel. */
+  first: FirstMembers<Presence> | undefined;
   /** The members that stay without connections. */
   staying: number;
   /** The sum of what the loops hold, and of those who stay. */
@@ -34,6 +40,9 @@ interface Occupancy {
   /** By user id, in the order of joining; presence channels only. */
   users: Map<string, Presence> | undefined;
 }
+
+/** The limit of members of a large channel that are listed at once. */
+const MEMBERS_MAX = 1000;
 
 /** The limit of channels examined for one page, so that no page blocks the loop. */
 const EXAMINED_MAX = 5_000;
@@ -129,8 +138,8 @@ export class Holders {
     let channels = this.apps.get(app.id);
     let occupancy = channels?.get(channel);
     const memberAdded = member !== undefined && !occupancy?.users?.has(member.userId);
-    const membersMax = app.limits.presenceMembers;
-    if (memberAdded && membersMax > 0 && (occupancy?.users?.size ?? 0) >= membersMax) return 'full';
+    const membersMax = memberAdded ? membersMaxOf(app, channel) : 0;
+    if (membersMax > 0 && (occupancy?.users?.size ?? 0) >= membersMax) return 'full';
 
     if (channels === undefined) {
       channels = new Map();
@@ -139,7 +148,12 @@ export class Holders {
     if (occupancy === undefined) {
       this.numbered++;
       const loops = new Shares();
-      occupancy = { number: this.numbered, loops, staying: 0, subscriptions: 0, users: undefined };
+      const number = this.numbered;
+      const large = member === undefined ? undefined : largeRuleOf(app, channel);
+      occupancy = {
+        ...{ number, loops, large, first: undefined },
+        ...{ staying: 0, subscriptions: 0, users: undefined },
+      };
       channels.set(channel, occupancy);
     }
     const before = occupancy.subscriptions;
@@ -167,6 +181,7 @@ export class Holders {
       memberAdded,
       memberRemoved: false,
       counts: countsOf(occupancy),
+      large: occupancy.large,
     };
     return replaced === undefined ? transition : { ...transition, replaced };
   }
@@ -211,7 +226,10 @@ export class Holders {
   ): Transition {
     recount(occupancy);
     const memberRemoved = presence?.loops.total === 0 && !presence.isStaying;
-    if (memberRemoved) occupancy.users?.delete(presence.member.userId);
+    if (memberRemoved) {
+      occupancy.users?.delete(presence.member.userId);
+      occupancy.first?.left(presence);
+    }
 
     const channels = this.apps.get(app.id);
     const vacated = occupancy.subscriptions === 0;
@@ -223,6 +241,7 @@ export class Holders {
       memberAdded: false,
       memberRemoved,
       counts: countsOf(occupancy),
+      large: occupancy.large,
     };
   }
 
@@ -232,8 +251,20 @@ export class Holders {
   }
 
   members(app: App, channel: ChannelText): readonly Member[] {
-    const users = this.occupancy(app, channel)?.users;
-    return users === undefined ? [] : Array.from(users.values(), ({ member }) => member);
+    const occupancy = this.occupancy(app, channel);
+    const users = occupancy?.users;
+    if (users === undefined) return [];
+    if (occupancy?.large !== undefined) return [...membersOf(users).take(MEMBERS_MAX)];
+    return Array.from(users.values(), ({ member }) => member);
+  }
+
+  /** The first members of a large channel, and the newcomer. */
+  shown(app: App, channel: ChannelText, newcomer: Member, { shown }: LargeRule): Member[] {
+    const occupancy = this.occupancy(app, channel);
+    if (occupancy === undefined) return [newcomer];
+    occupancy.first ??= new FirstMembers(occupancy.users ?? NO_USERS, shown);
+    const first = Array.from(occupancy.first.list(), ({ member }) => member);
+    return withNewcomer(first, newcomer);
   }
 
   membersPage(app: App, channel: ChannelText, query: MembersQuery): MembersPage {
@@ -277,6 +308,10 @@ export class Holders {
 
 function countsOf(occupancy: Occupancy): ChannelCounts {
   return { subscriptions: occupancy.subscriptions, users: occupancy.users?.size ?? 0 };
+}
+
+function membersOf(users: ReadonlyMap<string, Presence>): IteratorObject<Member> {
+  return users.values().map(({ member }) => member);
 }
 
 function recount(occupancy: Occupancy): void {

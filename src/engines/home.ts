@@ -7,7 +7,9 @@ import type { HistoryPage, HistoryQuery } from '../channels/history/page.ts';
 import type { FoundHistory } from '../channels/history/resume.ts';
 import { Delays } from '../channels/lifecycle/delays.ts';
 import { type LeftSubscription, LifecycleEvents } from '../channels/lifecycle/lifecycle-events.ts';
+import { MemberBatches } from '../channels/lifecycle/member-batches.ts';
 import { MemberChanges } from '../channels/lifecycle/member-changes.ts';
+import type { Transition } from '../channels/lifecycle/transition.ts';
 import type { WebhookEvents } from '../channels/lifecycle/webhook-events.ts';
 import type {
   Broadcast,
@@ -70,6 +72,7 @@ export class Home {
   private readonly send: (broadcast: Broadcast) => void;
   private readonly lifecycle: LifecycleEvents;
   private readonly memberChanges: MemberChanges;
+  private readonly memberBatches: MemberBatches;
   private readonly watchlists: WatchlistEvents;
   /** The ends of members that stay without connections, by topic and user. */
   private readonly stays: Delays<string>;
@@ -93,6 +96,7 @@ export class Home {
     });
     this.lifecycle = new LifecycleEvents({ timers, send, webhooks });
     this.memberChanges = new MemberChanges(timers, send);
+    this.memberBatches = new MemberBatches(timers, send);
     this.watchlists = new WatchlistEvents(timers, notifyWatchers);
     this.stays = new Delays(timers);
   }
@@ -103,15 +107,20 @@ export class Home {
     const transition = this.holders.join(app, loop, { channel: channel.text, held, member });
     if (transition === 'full') return false;
     // Before the newcomer joins the audience: a member gets no event about itself.
+    const { large } = transition;
     if (transition.memberAdded && member !== undefined) {
-      this.memberChanges.added(app, channel, member, newcomer.socketId);
+      if (large !== undefined) this.memberBatches.added(app, channel, member, large.named);
+      else this.memberChanges.added(app, channel, member, newcomer.socketId);
     }
     if (member !== undefined && !transition.memberAdded && !this.stays.isEmpty) {
       this.stays.cancel(stayKey(app, channel, member.userId));
     }
     if (transition.replaced !== undefined && member !== undefined) {
-      this.memberChanges.removed(app, channel, transition.replaced);
-      this.memberChanges.added(app, channel, member, newcomer.socketId);
+      if (large !== undefined) this.memberBatches.added(app, channel, member, large.named);
+      else {
+        this.memberChanges.removed(app, channel, transition.replaced);
+        this.memberChanges.added(app, channel, member, newcomer.socketId);
+      }
     }
     this.lifecycle.joined(app, channel, member?.userId, transition);
     const rule = request && historyRuleOf(app, channel.text);
@@ -128,11 +137,11 @@ export class Home {
     if (channel.cached && cached === undefined && !hasEvents(history)) {
       this.lifecycle.cacheMissed(app, channel);
     }
-    const members =
+    const found =
       member === undefined
-        ? NO_MEMBERS
-        : this.memberChanges.known(app, channel, this.members(app, channel), member);
-    entered(history === undefined ? { members, cached } : { members, cached, history });
+        ? { members: NO_MEMBERS, cached }
+        : { ...this.membersFor(app, channel, member, transition), cached };
+    entered(history === undefined ? found : { ...found, history });
     // Last, because the newcomer gets the count too, but nothing before its confirmation.
     this.lifecycle.counted(app, channel, transition);
     return true;
@@ -153,15 +162,34 @@ export class Home {
     this.afterLeaving(app, channel, member, { userId, change });
   }
 
+  /** The members that a newcomer learns of. */
+  private membersFor(
+    app: App,
+    channel: ChannelName,
+    member: Member,
+    { large, counts }: Transition,
+  ): Pick<Entered, 'members' | 'users'> {
+    if (large !== undefined) {
+      const members = this.holders.shown(app, channel.text, member, large);
+      return { members, users: counts.users };
+    }
+    const members = this.memberChanges.known(app, channel, this.members(app, channel), member);
+    return { members };
+  }
+
   private afterLeaving(
     app: App,
     channel: ChannelName,
     member: Member | undefined,
     left: LeftSubscription,
   ): void {
-    const { memberRemoved, vacated } = left.change;
-    if (memberRemoved && member !== undefined) this.memberChanges.removed(app, channel, member);
+    const { memberRemoved, vacated, large } = left.change;
+    if (memberRemoved && member !== undefined) {
+      if (large === undefined) this.memberChanges.removed(app, channel, member);
+      else this.memberBatches.removed(app, channel, member.userId, large.named);
+    }
     if (vacated) this.memberChanges.forget(app, channel);
+    if (vacated) this.memberBatches.forget(app, channel);
     this.lifecycle.left(app, channel, left);
     if (vacated && app.history.length > 0) this.histories.vacated(app, channel.text);
   }

@@ -7,6 +7,7 @@ import type { EngineMessage } from '../../src/engines/threads/messages.ts';
 import { authorityContract, type OpenCluster } from './authority.contract.ts';
 import { graceContract } from './grace.contract.ts';
 import { historyContract } from './history.contract.ts';
+import { largeContract } from './large.contract.ts';
 import { partsOfLoop } from './loop-parts.ts';
 import { LoopStage } from './loop-stage.ts';
 import { memberViewsContract } from './member-views.contract.ts';
@@ -41,6 +42,7 @@ const memory = async (): Promise<OpenCluster> => {
 
 authorityContract('MemoryEngine', memory);
 graceContract('MemoryEngine', memory);
+largeContract('MemoryEngine', memory);
 historyContract('MemoryEngine', memory);
 memberViewsContract('MemoryEngine', memory);
 
@@ -92,6 +94,7 @@ async function threads(count: number, apps: readonly App[]): Promise<OpenCluster
 for (const count of [1, 2, 3, 8]) {
   authorityContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
   graceContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
+  largeContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
   historyContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
   memberViewsContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
 }

@@ -4,18 +4,18 @@ import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event
 import type { Entered } from '../../src/channels/ports.ts';
 import type { OpenCluster } from './authority.contract.ts';
 import type { LoopStage } from './loop-stage.ts';
-import { appWith, channel } from './values.ts';
+import { appWith, channel, presenceRules } from './values.ts';
 
 const EVENTS = ['channel_occupied', 'channel_vacated', 'member_added', 'member_removed'] as const;
 const GRACE_MS = 10_000;
 
 const app: App = {
   ...appWith({ presenceMembers: 3, memberChangesPerSecond: 0 }),
-  presence: [
+  presence: presenceRules(
     { channels: 'presence-none-*', graceSeconds: 0 },
     { channels: 'presence-short-*', graceSeconds: 1 },
     { channels: 'presence-*', graceSeconds: GRACE_MS / 1000 },
-  ],
+  ),
   webhooks: [{ url: 'http://localhost/', events: EVENTS, batching: true }],
 };
 const slow: App = { ...appWith({ memberChangesPerSecond: 1 }, 'slow'), presence: app.presence };

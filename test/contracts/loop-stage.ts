@@ -62,7 +62,9 @@ function textOf(frame: string): string {
     case 'pusher_internal:member_removed':
       return `member_removed ${JSON.parse(data).user_id}`;
     case 'pusher_internal:subscription_count':
-      return `count ${JSON.parse(data).subscription_count}`;
+      return countText(JSON.parse(data));
+    case 'fanfare:members':
+      return batchText(JSON.parse(data));
     case 'pusher_internal:watchlist_events': {
       const [{ name, user_ids }] = JSON.parse(data).events;
       return `${name} ${user_ids.join()}`;
@@ -70,6 +72,18 @@ function textOf(frame: string): string {
     default:
       return event;
   }
+}
+
+function countText(counts: { subscription_count: number; user_count?: number }): string {
+  const users = counts.user_count === undefined ? '' : ` of ${counts.user_count} users`;
+  return `count ${counts.subscription_count}${users}`;
+}
+
+function batchText(batch: { joined: { user_id: string }[]; left: string[]; more: number }): string {
+  const joined = batch.joined.map(({ user_id }) => ` +${user_id}`);
+  const left = batch.left.map((id) => ` -${id}`);
+  const more = batch.more === 0 ? '' : ` and ${batch.more}`;
+  return `members${[...joined, ...left].join('')}${more}`;
 }
 
 /** One loop as an engine sees it: it states what it holds, and receives what was decided. */

@@ -7,7 +7,7 @@ import { LocalChannels } from '../../src/channels/subscribing/local-channels.ts'
 import { Random } from '../../testing/random.ts';
 import type { OpenCluster } from './authority.contract.ts';
 import type { LoopStage } from './loop-stage.ts';
-import { appWith, channel } from './values.ts';
+import { appWith, channel, presenceRules } from './values.ts';
 
 const ROOM = channel('presence-room');
 const USERS = ['ann', 'bob', 'eve', 'dan'];
@@ -152,7 +152,7 @@ export function memberViewsContract(
 
     for (const memberChangesPerSecond of [0, 1]) {
       it(`if members stay without connections, with ${memberChangesPerSecond} changes of a user in a second`, async () => {
-        const presence = [{ channels: ROOM.text, graceSeconds: 1 }];
+        const presence = presenceRules({ channels: ROOM.text, graceSeconds: 1 });
         await runAll({ ...appWith({ memberChangesPerSecond }), presence });
       });
     }

@@ -6,6 +6,7 @@ import { type OwnRedis, startRedis } from '../../testing/servers/redis.ts';
 import { authorityContract, type OpenCluster } from './authority.contract.ts';
 import { graceContract } from './grace.contract.ts';
 import { historyContract } from './history.contract.ts';
+import { largeContract } from './large.contract.ts';
 import { memberViewsContract } from './member-views.contract.ts';
 import { RedisLoops } from './redis-loops.ts';
 import { appWith, channel } from './values.ts';
@@ -37,7 +38,13 @@ function memberViews(name: string, open: (apps: readonly App[]) => Promise<OpenC
   memberViewsContract(name, open, 1);
 }
 
-for (const contract of [authorityContract, graceContract, historyContract, memberViews]) {
+for (const contract of [
+  authorityContract,
+  graceContract,
+  largeContract,
+  historyContract,
+  memberViews,
+]) {
   contract('RedisEngine of 3 loops', async (apps) => {
     const cluster = await RedisLoops.open([redis.url], apps, 3);
     opened.push(cluster);

@@ -1,4 +1,4 @@
-import type { App, AppLimits } from '../../src/channels/app.ts';
+import type { App, AppLimits, PresenceRule } from '../../src/channels/app.ts';
 import { type ChannelName, parseChannelName } from '../../src/channels/channel-name.ts';
 import { appSettings } from '../../src/config/settings/channels-settings.ts';
 
@@ -14,6 +14,12 @@ export function appWithHistory(
 ): App {
   const keys = [{ key: `${id}-key`, secret: 'secret' }];
   return appSettings.parse({ id, keys, limits, history });
+}
+
+/** Rules for presence channels, with the defaults of the configuration. */
+export function presenceRules(...rules: readonly Partial<PresenceRule>[]): readonly PresenceRule[] {
+  const keys = [{ key: 'key', secret: 'secret' }];
+  return appSettings.parse({ id: 'app', keys, presence: rules }).presence;
 }
 
 /** The channel of a name that is known to be valid. */

@@ -46,10 +46,12 @@ export class LifecycleEvents {
     this.timers = timers;
     this.webhooks = webhooks;
     this.ends = new Delays(timers);
-    this.counts = new SubscriptionCounts(timers, (app, channel, count) => {
-      const makeFrame = () => subscriptionCount(channel.text, count);
+    this.counts = new SubscriptionCounts(timers, (app, channel, count, users) => {
+      const makeFrame = () => subscriptionCount(channel.text, count, users);
       app.tap?.record({ kind: 'count', channel: channel.text, count });
       send({ app, channel: channel.text, makeFrame });
+      // There is no such event for presence channels.
+      if (users !== undefined) return;
       this.webhooks.emit(app, {
         name: 'subscription_count',
         channel: channel.text,
@@ -85,7 +87,11 @@ export class LifecycleEvents {
   /**
    * The number of subscriptions has changed. Called after the newcomer is confirmed, so that it gets the count, too.
    */
-  counted(app: App, channel: ChannelName, { counts, vacated }: Transition): void {
+  counted(app: App, channel: ChannelName, { counts, vacated, large }: Transition): void {
+    if (large !== undefined) {
+      if (!vacated) this.counts.changed(app, channel, counts.subscriptions, counts.users);
+      return;
+    }
     if (!app.subscriptionCounts) return;
     if (channel.kind === 'presence' || channel.kind === 'server-to-user') return;
     if (!vacated || this.webhooks.wants(app, 'subscription_count')) {

@@ -14,8 +14,13 @@ const LARGE_WINDOW_MS = 5000;
 const SMALL_TIMES = 5;
 const SMALL_WINDOW_MS = 1000;
 
-/** Sends a channel's count. */
-export type SendCount = (app: App, channel: ChannelName, count: number) => void;
+/** Sends a channel's count; `users` of a large presence channel. */
+export type SendCount = (
+  app: App,
+  channel: ChannelName,
+  count: number,
+  users: number | undefined,
+) => void;
 
 /**
  * Sends the subscription count of a channel with each change, as often as the limits above allow. The last count is
@@ -32,9 +37,9 @@ export class SubscriptionCounts {
     this.small = new ChangeLimiter(timers, SMALL_WINDOW_MS);
   }
 
-  changed(app: App, channel: ChannelName, count: number): void {
+  changed(app: App, channel: ChannelName, count: number, users?: number): void {
     const topic = topicOf(app, channel);
-    const send = () => this.send(app, channel, count);
+    const send = () => this.send(app, channel, count, users);
     // The waiting count is outdated.
     if (count > LARGE_ABOVE) {
       this.small.cancel(topic);

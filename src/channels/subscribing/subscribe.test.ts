@@ -281,7 +281,8 @@ describe('a refusal', () => {
 });
 
 describe('a member whose last connection ends', () => {
-  const presence = [{ channels: 'presence-x', graceSeconds: 7 }];
+  const rule = { channels: 'presence-x', members: null, shown: null, named: 0 };
+  const presence = [{ ...rule, graceSeconds: 7 }];
 
   async function entered() {
     const all = stage(appWith({ presence }));

@@ -18,7 +18,7 @@ import { type ResumePlace, resumeAnswer } from '../history/resume.ts';
 import type { Hub } from '../hub.ts';
 import { after, attempt, type MaybePromise, mapAll, undoIfFailed } from '../maybe-promise.ts';
 import type { Entered, Member } from '../ports.ts';
-import { presenceRuleOf } from '../presence-rule.ts';
+import { membersMaxOf, presenceRuleOf } from '../presence-rule.ts';
 import { reportProblem } from '../problems/report-problem.ts';
 import { refuseSubscription } from '../signatures/authorise.ts';
 import { presentToken, signOut, unwatch } from '../users/sign-in.ts';
@@ -256,7 +256,7 @@ function enter(
     if (isIn)
       return confirmed === undefined ? leaveChannel(hub, session, joining) : confirmed.outcome;
     const held = notJoined();
-    const most = app.limits.presenceMembers;
+    const most = membersMaxOf(app, channel.text);
     const why = `Presence channel ${channel.text} is full: at most ${most} members`;
     refuse(hub, session, { channel: channel.text }, limitReached(why));
     // Statements of other connections on this loop, made meanwhile, have included this one.
@@ -278,12 +278,8 @@ function makeRoom(hub: Hub, app: App): boolean {
  * Adds a connection to the audience of a channel: first the confirmation, then the last event of a cache channel.
  * Source: §10.
  */
-function confirm(
-  hub: Hub,
-  session: Session,
-  subscription: Subscription,
-  { members, cached, history: found }: Entered,
-): void {
+function confirm(hub: Hub, session: Session, subscription: Subscription, entered: Entered): void {
+  const { cached, history: found } = entered;
   const { channel, topic, member } = subscription;
   session.replace(subscription);
   if (member !== undefined) hub.members.add(topic, member.userId, session);
@@ -295,7 +291,7 @@ function confirm(
     session,
     member === undefined
       ? subscriptionSucceeded(channel.text, resume)
-      : presenceSucceeded(channel.text, members, resume),
+      : presenceSucceeded(channel.text, entered, resume),
   );
   const { tap } = session.app;
   if (tap !== undefined) {

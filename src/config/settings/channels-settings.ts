@@ -14,6 +14,7 @@ import {
   httpUrl,
   limit,
   listenHost,
+  numberOrNull,
   oneOrMore,
   onOff,
   pathPrefix,
@@ -119,6 +120,19 @@ const presenceRule = z.strictObject({
     /^presence-[\w\-=@,.;]{0,191}\*?$/,
     'be the name of a presence channel, or the beginning of such names and *',
     'The name of a presence channel, or the beginning of such names and `*`.',
+  ),
+  members: numberOrNull(
+    { min: 0, max: COUNT_MAX },
+    'Members of one channel, in place of `limits.presenceMembers`; 0 = no limit.',
+  ),
+  shown: numberOrNull(
+    { min: 0, max: 1000 },
+    'Set: the channel is large. A newcomer is shown this many members, and the number of all; joins and leaves are sent as counts only. Holds from when the channel is next empty.',
+  ),
+  named: wholeNumber(
+    { min: 0, max: 1000 },
+    0,
+    'Of a large channel: joins and leaves per second that are named to its subscribers, in the event `fanfare:members`.',
   ),
   graceSeconds: wholeNumber(
     { min: 0, max: 120 },

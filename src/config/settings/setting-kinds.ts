@@ -22,17 +22,20 @@ interface Range {
 
 /** A whole number within a range, inclusive. */
 export function wholeNumber(range: Range, fallback: number, description: string) {
+  return numberIn(range).default(fallback).describe(description);
+}
+
+/** A whole number within a range, inclusive, or null. */
+export function numberOrNull(range: Range, description: string) {
+  return numberIn(range).nullable().default(null).describe(description);
+}
+
+function numberIn(range: Range) {
   const error = (issue: { readonly input?: unknown }) =>
     Number.isInteger(issue.input)
       ? `must be between ${range.min} and ${range.max}, got ${issue.input}`
       : `must be a whole number, got ${issue.input}`;
-  return z
-    .number()
-    .int({ error })
-    .min(range.min, { error })
-    .max(range.max, { error })
-    .default(fallback)
-    .describe(description);
+  return z.number().int({ error }).min(range.min, { error }).max(range.max, { error });
 }
 
 /** One word, or a whole number within a range, inclusive. */

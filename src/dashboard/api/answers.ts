@@ -1007,11 +1007,17 @@ export type Platform = "apns" | "fcm" | "web";
 
 export type PresenceRule = {
   readonly channels: string;
+  readonly members: number | null;
+  readonly shown: number | null;
+  readonly named: number;
   readonly graceSeconds: number;
 };
 
 export type PresenceRuleInput = {
   readonly channels: string;
+  readonly members?: number | null | undefined;
+  readonly shown?: number | null | undefined;
+  readonly named?: number | undefined;
   readonly graceSeconds?: number | undefined;
 };
 

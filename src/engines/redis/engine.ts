@@ -1,8 +1,9 @@
 import type { App } from '../../channels/app.ts';
-import type { Broadcaster } from '../../channels/broadcast.ts';
+import { type Broadcaster, broadcast } from '../../channels/broadcast.ts';
 import type { ChannelName } from '../../channels/channel-name.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
 import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
+import { MemberBatches } from '../../channels/lifecycle/member-batches.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type {
   AppDirectory,
@@ -129,7 +130,10 @@ export class RedisEngine implements Authority {
     this.options = options;
     const { webhooks, broadcaster, terminate, eventsLost, meter, log, timers } = options;
     const unreadable = new UnreadableMessages({ log, meter, clock: timers });
-    this.loop = { webhooks, broadcaster, terminate, eventsLost, meter, unreadable };
+    const send = broadcast.bind(undefined, broadcaster);
+    const memberBatches = new MemberBatches(timers, send);
+    const own = { webhooks, broadcaster, memberBatches, terminate };
+    this.loop = { ...own, eventsLost, meter, unreadable };
     this.topics = new Topics(this.loop, (partition) => this.followsOf(partition));
     this.queries = new Queries(this.partitions);
     this.publisher = new Publisher(options);

@@ -14,7 +14,7 @@ import type {
   MembersPage,
   MembersQuery,
 } from '../../channels/ports.ts';
-import { membersPage } from '../members-page.ts';
+import { membersPage, type NumberedMember } from '../members-page.ts';
 import { PARTITIONS, partitionOf } from '../partition.ts';
 import { pageToRead, readHistoryPage } from './history/page.ts';
 import { rulesText } from './history/rules.ts';
@@ -22,10 +22,21 @@ import type { Reply } from './link/reply.ts';
 import type { RedisScript } from './link/script.ts';
 import type { Partition } from './partition.ts';
 import { READ_HISTORY } from './scripts/histories.ts';
-import { CACHED, CHANNEL_COUNT, COUNTS, MEMBER, MEMBERS, PAGE } from './scripts/queries.ts';
+import {
+  CACHED,
+  CHANNEL_COUNT,
+  COUNTS,
+  MEMBER,
+  MEMBERS,
+  MEMBERS_PAGE,
+  PAGE,
+} from './scripts/queries.ts';
 import { readCached } from './topics/cached-event.ts';
-import { readMembers, readRoster, userIdText } from './topics/stream-message.ts';
+import { readMembers, userIdText } from './topics/stream-message.ts';
 import { RedisWalk } from './walk.ts';
+
+/** The limit of members of a large channel that are listed at once. */
+const MEMBERS_MAX = 1000;
 
 /**
  * Answers what backends and operators ask about the channels of all nodes. Each query rejects with `Unavailable`
@@ -40,13 +51,14 @@ export class Queries {
   }
 
   async members(app: App, channel: ChannelName): Promise<readonly Member[]> {
-    const [roster] = await this.ask(app, channel, MEMBERS);
-    return [...readRoster(roster).values()];
+    const members = await this.numbered(app, channel, { after: undefined, limit: MEMBERS_MAX });
+    return members.map(([, member]) => member);
   }
 
   async membersPage(app: App, channel: ChannelName, page: MembersQuery): Promise<MembersPage> {
-    const [roster] = await this.ask(app, channel, MEMBERS);
-    return membersPage(readMembers(roster), page);
+    // One more shows whether there is another page.
+    const members = await this.numbered(app, channel, { ...page, limit: page.limit + 1 });
+    return membersPage(members, page);
   }
 
   async member(app: App, channel: ChannelName, userId: string): Promise<Member | undefined> {
@@ -97,6 +109,19 @@ export class Queries {
         next: next === '' ? undefined : Number(next),
       };
     });
+  }
+
+  /** Reads all members of a channel, or some if it is large. */
+  private async numbered(
+    app: App,
+    channel: ChannelName,
+    { after = '0', limit }: MembersQuery,
+  ): Promise<readonly NumberedMember[]> {
+    const mayBeLarge = app.presence.some(({ shown }) => shown !== null);
+    const [rows] = mayBeLarge
+      ? await this.ask(app, channel, MEMBERS_PAGE, [after, String(limit)])
+      : await this.ask(app, channel, MEMBERS);
+    return readMembers(rows);
   }
 
   private ask(

@@ -6,7 +6,7 @@ import { type OwnRedis, startRedis } from '../../../testing/servers/redis.ts';
 import type { RecordingAudience } from '../../contracts/loop-stage.ts';
 import { LoopStage } from '../../contracts/loop-stage.ts';
 import { type Fate, type RedisLoop, RedisLoops } from '../../contracts/redis-loops.ts';
-import { appWith, channel } from '../../contracts/values.ts';
+import { appWith, channel, presenceRules } from '../../contracts/values.ts';
 
 /** Members that stay without connections, over a Redis and servers that fail. */
 
@@ -15,10 +15,10 @@ const SHORT = 'presence-short';
 
 const app: App = {
   ...appWith({ memberChangesPerSecond: 0, presenceMembers: 0 }),
-  presence: [
+  presence: presenceRules(
     { channels: LONG, graceSeconds: 20 },
     { channels: SHORT, graceSeconds: 5 },
-  ],
+  ),
   webhooks: [
     {
       url: 'http://localhost/',

@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 /**
- * With EXIT, a server ends. Backends ask again for a page of a history, and to forget one. RECENT_OF_ALL only runs beside
+ * With EXIT, a server ends. Backends ask again for a page of a history or of a large channel's members, and to forget one. RECENT_OF_ALL only runs beside
  * servers of an earlier release. FORGET_APP runs again with the next tick. REPORTED and DEPARTED only run after a loss of data, of which
  * all is repeated.
  */
@@ -41,6 +41,7 @@ const NOT_REPEATED: ReadonlySet<RedisScript> = new Set([
   recentEvents.RECENT_OF_ALL,
   upkeep.EXIT,
   histories.READ_HISTORY,
+  queries.MEMBERS_PAGE,
   histories.FORGET_HISTORY,
   FORGET_APP,
   statements.REPORTED,

@@ -34,6 +34,38 @@ local function tellAdded(topic, seq, socket, user, info)
   tellMember(topic, seq, '+' .. socket .. '\\n' .. user .. '\\n' .. info)
 end
 local function tellRemoved(topic, user) tellMember(topic, step(topic), '-' .. user) end
+-- What was stated of a large channel, at the end of its flags.
+local function largeIn(flags) return has(flags, 'l') and string.match(flags, 'l%d+L?%d*$') or '' end
+-- The flags of a channel that may be large: it stays what it was when it became occupied.
+local function asOccupied(topic, flags)
+  if not has(flags, 'l') then return flags end
+  local state = call('HMGET', P .. 'T:' .. topic, '#', 'l')
+  if not state[1] then return flags end
+  return string.sub(flags, 1, #flags - #largeIn(flags)) .. (state[2] or '')
+end
+-- The first members of a large channel.
+local function shownMembers(topic, flags)
+  local shown = tonumber(string.match(flags, 'l(%d+)'))
+  if shown == 0 then return {} end
+  return membersOf(P .. 'I:' .. topic, call('ZRANGE', P .. 'Z:' .. topic, 0, shown - 1))
+end
+-- Numbers a member of a large channel.
+local function addToLarge(topic, user, info)
+  local T = P .. 'T:' .. topic
+  local number = call('HINCRBY', T, 'j', 1)
+  if number == 1 then number = call('HINCRBY', T, 'j', base()) end
+  call('HSET', P .. 'I:' .. topic, user, text(number) .. '\\n' .. info)
+  call('ZADD', P .. 'Z:' .. topic, text(number), user)
+end
+-- A statement did not know that the channel is large.
+local function noteInLarge(topic)
+  for _, change in ipairs(moved) do
+    local sign, user = string.sub(change, 1, 1), string.sub(change, 2)
+    local member = sign == '+' and call('HGET', P .. 'I:' .. topic, user)
+    if member then addToLarge(topic, user, infoOf(member))
+    elseif sign == '-' then call('ZREM', P .. 'Z:' .. topic, user) end
+  end
+end
 -- How long the node was cut off that states something again.
 local awayMs = 0
 -- One more node holds the member.
@@ -47,8 +79,13 @@ local function come(topic, user, info, flags, again, socket)
     return
   end
   moved[#moved + 1] = '+' .. user
-  local departed = not nobodyDeparts and call('HGET', MD, user)
-  if not departed then
+  local isLarge = has(flags, 'l')
+  local departed = not isLarge and not nobodyDeparts and call('HGET', MD, user)
+  if isLarge then
+    addToLarge(topic, user, info)
+    -- Loops are told only if they name changes.
+    if has(flags, 'L') then tellAdded(topic, step(topic), '', user, info) end
+  elseif not departed then
     local seq = step(topic)
     -- Who is stated again has not changed.
     if not again then countChange(topic, user, flags) end
@@ -80,7 +117,10 @@ local function go(topic, user, flags)
   call('HDEL', U, user)
   call('HDEL', I, user)
   moved[#moved + 1] = '-' .. user
-  if call('HEXISTS', MD, user) == 0 then
+  if has(flags, 'l') then
+    call('ZREM', P .. 'Z:' .. topic, user)
+    if has(flags, 'L') then tellRemoved(topic, user) end
+  elseif call('HEXISTS', MD, user) == 0 then
     if not member or countChange(topic, user, flags) then tellRemoved(topic, user)
     else departLater(topic, user, member) end
   end
@@ -116,6 +156,11 @@ local function comeBack(topic, user, info, flags, socket)
   local I, MD, member = P .. 'I:' .. topic, P .. 'MD:' .. topic, nil
   member = call('HGET', I, user)
   if not member or infoOf(member) == info then return end
+  if has(flags, 'l') then
+    call('HSET', I, user, string.match(member, '^[^\\n]*') .. '\\n' .. info)
+    if has(flags, 'L') then tellAdded(topic, step(topic), '', user, info) end
+    return
+  end
   local subject, departed = topic .. '\\n' .. user, call('HGET', MD, user)
   if not departed and countChange(topic, user, flags) then
     tellRemoved(topic, user)
@@ -139,6 +184,7 @@ local function count(topic, delta, flags, again)
   if again then cancelArrival('o' .. topic) end
   if total > 0 and total == delta then
     start(T)
+    if has(flags, 'l') then call('HSET', T, 'l', largeIn(flags)) end
     moved[#moved + 1] = 'o'
     if occupyLater then occupyLater(app, channel) else call('ZADD', C, call('HINCRBY', P .. 'A', app, 1), channel) end
     if has(flags, 'w') then arrive('o', 'v', topic, again) end
@@ -148,6 +194,7 @@ local function count(topic, delta, flags, again)
     call('ZREM', W, 'c' .. topic)
     local latest = has(flags, 'g') and call('HGET', T, 'r')
     call('DEL', T, P .. 'U:' .. topic, P .. 'I:' .. topic, P .. 'MD:' .. topic)
+    if has(flags, 'l') then call('DEL', P .. 'Z:' .. topic) end
     if historyVacated then historyVacated(topic) end
     if has(flags, 'w') then leaveChannel(topic, latest) end
   elseif delta > 0 and has(flags, 'w') and not again then joinArrival('o' .. topic)
@@ -156,12 +203,15 @@ local function count(topic, delta, flags, again)
 end
 -- Sends the number of subscriptions: five times a second, or once in 5 s above 100, and the last one always.
 local function counted(topic, total, flags)
-  if not has(flags, 'c') or (total == 0 and not has(flags, 'n')) then return end
+  local isLarge = has(flags, 'l')
+  if not (has(flags, 'c') or isLarge) or (total == 0 and not has(flags, 'n')) then return end
   local R, large = P .. 'R:' .. topic, total > 100
   local sent = call('INCR', R)
   if sent == 1 then call('PEXPIRE', R, large and 5000 or 1000) end
   if total > 0 and sent > (large and 1 or 5) then return later('c' .. topic, math.max(1, call('PTTL', R))) end
-  if total > 0 then publish(topic, step(topic), '#' .. text(total)) end
+  if total > 0 then
+    publish(topic, step(topic), '#' .. text(total) .. (isLarge and ',' .. call('HLEN', P .. 'I:' .. topic) or ''))
+  end
   if has(flags, 'n') then report('n', topic .. '\\n' .. text(total)) end
 end
 `;

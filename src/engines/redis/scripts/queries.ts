@@ -12,13 +12,14 @@ end
 `;
 
 /**
- * Returns the sequence number of a channel, its members as loops know them and its subscriptions. Arguments: node, epoch, topic. Also answers
+ * Returns the sequence number of a channel, its members as loops know them and its subscriptions; of a large channel no members, but their number. Arguments: node, epoch, topic. Also answers
  * while incomplete.
  */
 export const ROSTER = script(`
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
-local state = call('HMGET', P .. 'T:' .. ARGV[3], '!', '#')
+local state = call('HMGET', P .. 'T:' .. ARGV[3], '!', '#', 'l')
+if state[3] then return {'ok', state[1] or '0', {}, state[2] or '0', call('HLEN', P .. 'I:' .. ARGV[3])} end
 return {'ok', state[1] or '0', knownMembers(ARGV[3]), state[2] or '0'}
 `);
 
@@ -33,6 +34,16 @@ return answer
 
 /** Returns the members of a channel. Arguments: node, epoch, topic. */
 export const MEMBERS = script(`${COMPLETE}return {'ok', call('HGETALL', P .. 'I:' .. ARGV[3])}`);
+
+/**
+ * Returns the members of a channel, of a large one those behind a number, in the order of joining. Arguments: node, epoch, topic, number,
+ * limit.
+ */
+export const MEMBERS_PAGE = script(`${COMPLETE}
+local I, Z = P .. 'I:' .. ARGV[3], P .. 'Z:' .. ARGV[3]
+if call('EXISTS', Z) == 0 then return {'ok', call('HGETALL', I)} end
+return {'ok', membersOf(I, call('ZRANGE', Z, '(' .. ARGV[4], '+inf', 'BYSCORE', 'LIMIT', 0, ARGV[5]))}
+`);
 
 /** Returns a member of a channel, or nothing. Arguments: node, epoch, topic, user. */
 export const MEMBER = script(

@@ -27,8 +27,9 @@ local function text(number) return string.format('%.0f', number) end
  * | `Q:day/app` | messages of an app on a day: `b` of backends, `c` of clients |
  * | `B:app` | token buckets of an app: tokens of triggers (`t`) and queries (`q`), and when they were counted (`t@`, `q@`) |
  * | `u:loop` | the number of the last statement of a loop about usage |
- * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `x` last termination, `r` until when the latest departure waits (where members may stay); of users with a limit, `c` and a node: its connections |
+ * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `l` a large channel: the flag of `STATE` with which it became occupied, `j` the number of its last member, `x` last termination, `r` until when the latest departure waits (where members may stay); of users with a limit, `c` and a node: its connections |
  * | `U:topic`, `I:topic` | members: how many nodes hold each; sequence number and info of each |
+ * | `Z:topic` | sorted set of the members of a large channel by the numbers of their joining, which are in `I:topic` too |
  * | `C:app`, `A` | sorted set of the occupied channels, in the order in which they became so; the last number by app |
  * | `R:topic` | how many subscription counts were sent recently |
  * | `RM:second:topic` | by member, how many changes there were in this second |
@@ -125,6 +126,18 @@ local function knownMembers(topic)
   for user, member in pairs(known) do
     answer[#answer + 1] = user
     answer[#answer + 1] = member
+  end
+  return answer
+end
+-- What a hash of members says about some of them, as \`HGETALL\` does.
+local function membersOf(I, users)
+  local answer = {}
+  if #users == 0 then return answer end
+  for n, member in ipairs(call('HMGET', I, unpack(users))) do
+    if member then
+      answer[#answer + 1] = users[n]
+      answer[#answer + 1] = member
+    end
   end
   return answer
 end

@@ -66,14 +66,15 @@ end
  *
  * Flags: `w` the app has webhooks, `c` it wants subscription counts, `n` it wants them as webhooks, `k` a cache channel, `m`
  * misses of it are reported, a number: how often per second loops are told of a member, `g` and a number behind that: for how many
- * seconds members stay without connections. Mode: `a` stated again, so nothing is
+ * seconds members stay without connections, at their end `l` and a number: a large channel that shows so many members, with `L` and a
+ * number: so many changes are named. Mode: `a` stated again, so nothing is
  * reported, and a number: for how many milliseconds the node was cut off from the data that were lost; `k` the subscriptions stay as they were, because more members follow; `r` return the members as loops know them,
  * `t` return the transitions.
  *
  * Returns `full` and has changed nothing, or: how many statements of the node were applied; the sequence number at which the
  * newcomer enters; milliseconds until something is due; claimed webhook events; the cached event; the members;
  * the transitions: `o` occupied, `v` vacated, `+` or `-` and a user id; what the newcomer gets from the history; how many events
- * of histories were forgotten; the arrivals that the node must ask for by `CLAIM`.
+ * of histories were forgotten; the arrivals that the node must ask for by `CLAIM`; of a large channel this flag and the number of members.
  */
 export const STATE = script(`${HISTORIES}${ENTER_HISTORY}${CHANGES}${HOLD_CHANNEL}
 local node, topic, flags, mode, most = ARGV[1], ARGV[3], ARGV[5], ARGV[6], tonumber(ARGV[7])
@@ -83,13 +84,18 @@ graceMs = ${OWN_GRACE_MS}
 local T, I = P .. 'T:' .. topic, P .. 'I:' .. topic
 if most > 0 and ARGV[10] == '+' and call('HEXISTS', I, ARGV[11]) == 0 and call('HLEN', I) >= most then return {'full'} end
 local version, again = text(call('HINCRBY', P .. 'V', node, 1)), has(mode, 'a')
+flags = asOccupied(topic, flags)
 awayMs = tonumber(string.match(mode, '%d+') or '0')
 local old = tonumber(call('HGET', N, topic) or '0')
 local held = has(mode, 'k') and old or tonumber(ARGV[4])
 local total = hold(topic, old, held, flags, again, ARGV[8], 10, #ARGV)
 local history = ARGV[9] ~= '' and enterHistory(topic, ARGV[9], ARGV[8]) or {}
 local hasEvents = history[2] == 'resumed' or #(history[3] or {}) > 0
-local cached = {}
+local cached, state = {}, call('HMGET', T, '!', 'l')
+if state[2] and not has(flags, 'l') then
+  flags = flags .. (string.find(flags, '%d') and '' or '0') .. state[2]
+  noteInLarge(topic)
+end
 if held > 0 then
   call('HSET', N, topic, held)
   call('HSET', T, 'f', flags)
@@ -99,11 +105,14 @@ if held > 0 then
     elseif has(flags, 'm') and ARGV[8] ~= '' and not hasEvents and call('HSETNX', T, 'm', '1') == 1 then report('m', topic) end
   end
 elseif old > 0 then call('HDEL', N, topic) end
-local seq = call('HGET', T, '!') or '0'
+local seq, isLarge = state[1] or '0', has(flags, 'l')
 -- After the number of the newcomer, who gets the count too, also if an earlier statement has counted it.
 if total and not again then counted(topic, total, flags)
-elseif ARGV[8] ~= '' and has(flags, 'c') then counted(topic, tonumber(call('HGET', T, '#')), 'c') end
-return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and knownMembers(topic) or {}, has(mode, 't') and not again and moved or {}, history, forgotten, owed}
+elseif ARGV[8] ~= '' and (has(flags, 'c') or isLarge) then counted(topic, tonumber(call('HGET', T, '#')), isLarge and flags or 'c') end
+local members = has(mode, 'r') and (isLarge and shownMembers(topic, flags) or not isLarge and knownMembers(topic)) or {}
+local answer = {'ok', version, seq, dueMs, claims, cached, members, has(mode, 't') and not again and moved or {}, history, forgotten, owed}
+if isLarge then answer[12] = {largeIn(flags), text(call('HLEN', I))} end
+return answer
 `);
 
 /**
@@ -164,12 +173,13 @@ at = 3
 for n, topic in ipairs(topics) do
   local flags, again, mode = ARGV[at + 2], has(ARGV[at + 3], 'a'), ARGV[at + 3]
   local T, last = P .. 'T:' .. topic, at + 4 + 3 * ARGV[at + 4]
+  flags = asOccupied(topic, flags)
   moved, owed, awayMs = {}, {}, tonumber(string.match(mode, '%d+') or '0')
   local total = hold(topic, tonumber(before[n] or '0'), tonumber(ARGV[at + 1]), flags, again, '', at + 5, last)
   call('HSET', T, 'f', flags)
   local seq = numbers[T] or call('HGET', T, '!') or '0'
   if total and not again then counted(topic, total, flags) end
-  rows[n] = {seq, has(mode, 'r') and knownMembers(topic) or {}, has(mode, 't') and not again and moved or {}, owed}
+  rows[n] = {seq, has(mode, 'r') and not has(flags, 'l') and knownMembers(topic) or {}, has(mode, 't') and not again and moved or {}, owed}
   at = last + 1
 end
 call('HSET', N, unpack(holds))

@@ -1,10 +1,14 @@
 import type { App } from '../../../channels/app.ts';
 import type { ChannelName } from '../../../channels/channel-name.ts';
 import type { WebhookEvents } from '../../../channels/lifecycle/webhook-events.ts';
-import { presenceRuleOf } from '../../../channels/presence-rule.ts';
+import { type LargeRule, presenceRuleOf } from '../../../channels/presence-rule.ts';
 
 /** Returns what scripts must know of a channel. See `STATE`. */
-export function channelFlags(app: App, channel: ChannelName, webhooks: WebhookEvents): string {
+export function channelFlags(
+  app: App,
+  channel: ChannelName,
+  { webhooks, large }: { readonly webhooks: WebhookEvents; readonly large: string },
+): string {
   let flags = '';
   if (hasWebhooks(app, channel)) flags += 'w';
   if (hasCounts(app, channel)) flags += webhooks.wants(app, 'subscription_count') ? 'cn' : 'c';
@@ -13,8 +17,21 @@ export function channelFlags(app: App, channel: ChannelName, webhooks: WebhookEv
   const { memberChangesPerSecond } = app.limits;
   const graceSeconds = presenceRuleOf(app, channel.text)?.graceSeconds ?? 0;
   // The first number is the limit of changes.
-  if (memberChangesPerSecond > 0 || graceSeconds > 0) flags += memberChangesPerSecond;
-  return graceSeconds > 0 ? `${flags}g${graceSeconds}` : flags;
+  const isAlone = graceSeconds === 0 && large === '';
+  if (memberChangesPerSecond > 0 || !isAlone) flags += memberChangesPerSecond;
+  if (graceSeconds > 0) flags += `g${graceSeconds}`;
+  return flags + large;
+}
+
+/** How scripts note that a channel is large: how many members are shown, and how many changes are named. */
+export function largeText(rule: LargeRule | undefined): string {
+  if (rule === undefined) return '';
+  return rule.named > 0 ? `l${rule.shown}L${rule.named}` : `l${rule.shown}`;
+}
+
+export function readLarge(text: string): LargeRule | undefined {
+  const [, shown, named = 0] = /^l(\d+)(?:L(\d+))?$/.exec(text) ?? [];
+  return shown === undefined ? undefined : { shown: Number(shown), named: Number(named) };
 }
 
 /** Whether subscribers of a channel get subscription counts. */

@@ -3,8 +3,11 @@ import type { ChannelName } from '../../../channels/channel-name.ts';
 import { topicOf } from '../../../channels/event.ts';
 import type { LostEvents } from '../../../channels/lost-events.ts';
 import type { Entered, Entry, Exit, Member } from '../../../channels/ports.ts';
+import { type LargeRule, largeRuleOf, membersMaxOf } from '../../../channels/presence-rule.ts';
+import type { SocketId } from '../../../channels/socket-id.ts';
 import type { Tap, TapKind } from '../../../channels/watching/tap.ts';
 import { subscriptionCount } from '../../../channels/wire.ts';
+import { withNewcomer } from '../../members-page.ts';
 import { countForgotten } from '../history/count-forgotten.ts';
 import { historyToRead, readFound } from '../history/found-history.ts';
 import { type Reply, textsOf } from '../link/reply.ts';
@@ -12,7 +15,7 @@ import type { RestateReason } from '../restatements.ts';
 import { ROSTER } from '../scripts/queries.ts';
 import { STATE } from '../scripts/statements.ts';
 import { readCached } from './cached-event.ts';
-import { channelFlags, hasCounts, hasWebhooks } from './channel-flags.ts';
+import { channelFlags, hasCounts, hasWebhooks, largeText, readLarge } from './channel-flags.ts';
 import { Roster } from './roster.ts';
 import { type Gap, Sequence } from './sequence.ts';
 import { StatedTopic, type StatedTopicOptions } from './stated-topic.ts';
@@ -74,7 +77,11 @@ export class RedisChannel extends StatedTopic {
   /** Users whose last statement may not have arrived, and until when each stays that has left: 0 if it does not. */
   private readonly unsureUsers = new Map<string, number>();
   private sequence = this.newSequence();
-  /** The members that this loop's clients know of; only for presence channels with subscribers. */
+  /** Whether a connection of this loop has entered since `forget`, so that it is known whether the channel is large. */
+  private hasEntered = false;
+  /** A channel stays what it was when it became occupied. */
+  private large: LargeRule | undefined;
+  /** The members that this loop's clients know of; only for presence channels with subscribers that are not large. */
   private roster: Roster | undefined;
   private isReading = false;
   private mustRead = false;
@@ -116,7 +123,7 @@ export class RedisChannel extends StatedTopic {
       answer = await this.state({
         members: member === undefined ? [] : [['+', member.userId, member.userInfo ?? '']],
         mode: member !== undefined && this.roster === undefined ? 'r' : '',
-        membersMax: app.limits.presenceMembers,
+        membersMax: membersMaxOf(app, this.channel.text),
         newcomer: newcomer.socketId,
         history: historyToRead(entry),
       });
@@ -135,16 +142,31 @@ export class RedisChannel extends StatedTopic {
     const cached = readCached(answer[4]);
     const roster = readRoster(answer[5]);
     const history = readFound(answer[7]);
+    const [largeNow = '', users] = textsOf(answer[10]);
     await new Promise<void>((resolve) => {
       sequence.answer(place, Number(number), () => {
-        if (member !== undefined) this.roster ??= this.newRoster(roster);
-        const members =
-          member === undefined ? [] : (this.roster?.listFor(member, newcomer.socketId) ?? []);
-        entered(history === undefined ? { members, cached } : { members, cached, history });
+        if (!this.hasEntered) this.large = readLarge(largeNow);
+        this.hasEntered = true;
+        const found = this.foundBy(member, newcomer.socketId, { roster, users });
+        entered(history === undefined ? { ...found, cached } : { ...found, cached, history });
         resolve();
       });
     });
     return true;
+  }
+
+  /** The members that a newcomer learns of. */
+  private foundBy(
+    member: Member | undefined,
+    socketId: SocketId,
+    { roster, users }: { readonly roster: Map<string, Member>; readonly users: string | undefined },
+  ): Pick<Entered, 'members' | 'users'> {
+    if (member === undefined) return { members: [] };
+    if (this.large !== undefined) {
+      return { members: withNewcomer([...roster.values()], member), users: Number(users) };
+    }
+    this.roster ??= this.newRoster(roster);
+    return { members: this.roster.listFor(member, socketId) };
   }
 
   /**
@@ -198,7 +220,7 @@ export class RedisChannel extends StatedTopic {
       const statements = this.restatements(reason === 'lost');
       const last = statements.pop();
       for (const statement of statements) await this.state(statement, true);
-      const mode = `${last?.mode ?? ''}${this.channel.kind === 'presence' ? 'r' : ''}`;
+      const mode = `${last?.mode ?? ''}${this.hasRoster ? 'r' : ''}`;
       const answer = await this.state({ members: [], ...last, mode }, true);
       this.takeRoster(sequence, place, { number: answer[1], roster: answer[5] });
     } catch (error) {
@@ -268,8 +290,8 @@ export class RedisChannel extends StatedTopic {
     const { sequence } = this;
     const place = sequence.begin();
     try {
-      const [number, roster, total] = await this.partition.call(ROSTER, [this.topic]);
-      this.takeRoster(sequence, place, { number, roster, total });
+      const [number, roster, total, users] = await this.partition.call(ROSTER, [this.topic]);
+      this.takeRoster(sequence, place, { number, roster, total, users });
     } catch (error) {
       sequence.drop(place);
       this.mustRead = true;
@@ -284,6 +306,9 @@ export class RedisChannel extends StatedTopic {
   private forget(): void {
     this.sequence = this.newSequence();
     this.roster = undefined;
+    this.large = undefined;
+    this.hasEntered = false;
+    this.loop.memberBatches.forget(this.app, this.channel);
     this.mustRead = false;
     this.mayResume = false;
   }
@@ -361,7 +386,9 @@ export class RedisChannel extends StatedTopic {
     const { topic, held, app, partition, hasWebhooks } = this;
     const members = some.flatMap(([sign, userId, info]) => [sign, userIdText(userId), info]);
     // The transitions are only needed for live streams of the app.
-    const flags = channelFlags(app, this.channel, this.loop.webhooks);
+    const { webhooks } = this.loop;
+    const rule = this.hasEntered ? this.large : largeRuleOf(app, this.channel.text);
+    const flags = channelFlags(app, this.channel, { webhooks, large: largeText(rule) });
     const tapped = app.tap === undefined ? mode : `${mode}t`;
     partition.outbox.sendBefore(partition, app.id);
     const answer = isAgain
@@ -410,6 +437,10 @@ export class RedisChannel extends StatedTopic {
     return hasCounts(this.app, this.channel);
   }
 
+  private get hasRoster(): boolean {
+    return this.channel.kind === 'presence' && this.large === undefined;
+  }
+
   private get hasWebhooks(): boolean {
     return hasWebhooks(this.app, this.channel);
   }
@@ -421,7 +452,8 @@ export class RedisChannel extends StatedTopic {
       number,
       roster,
       total,
-    }: { readonly [what in 'number' | 'roster' | 'total']?: Reply | undefined },
+      users,
+    }: { readonly [what in 'number' | 'roster' | 'total' | 'users']?: Reply | undefined },
   ): void {
     const members = readRoster(roster);
     sequence.answer(place, Number(number), () => {
@@ -429,15 +461,27 @@ export class RedisChannel extends StatedTopic {
       // After a loss of data, some nodes may not have repeated their statements yet.
       const { isIncomplete } = this.partition;
       this.roster?.become(members, isIncomplete);
-      if (total !== undefined && !isIncomplete && this.hasCounts) this.sendCount(Number(total));
+      if (total === undefined || isIncomplete) return;
+      if (this.large !== undefined) this.sendCount(Number(total), Number(users));
+      else if (this.hasCounts) this.sendCount(Number(total));
     });
   }
 
-  private sendCount(count: number): void {
+  private sendCount(count: number, users?: number): void {
     const channel = this.channel.text;
     this.app.tap?.record({ kind: 'count', channel, count });
-    const makeFrame = () => subscriptionCount(channel, count);
+    const makeFrame = () => subscriptionCount(channel, count, users);
     broadcast(this.loop.broadcaster, { app: this.app, channel, makeFrame });
+  }
+
+  private batch(
+    message: Extract<ChannelMessage, { kind: 'added' | 'removed' }>,
+    { named }: LargeRule,
+  ): void {
+    const { app, channel } = this;
+    const { memberBatches } = this.loop;
+    if (message.kind === 'added') memberBatches.added(app, channel, message.member, named);
+    else memberBatches.removed(app, channel, message.userId, named);
   }
 
   private deliver(message: ChannelMessage, isLate: boolean): void {
@@ -451,11 +495,13 @@ export class RedisChannel extends StatedTopic {
         return broadcast(broadcaster, { app, channel, makeFrame, except, cause, trace, ask });
       }
       case 'count':
-        return this.sendCount(message.count);
+        return this.sendCount(message.count, message.users);
       case 'added':
+        if (this.large !== undefined) return this.batch(message, this.large);
         // The members that were read later include this change.
         return isLate ? undefined : this.roster?.add(message.member, message.newcomer);
       case 'removed':
+        if (this.large !== undefined) return this.batch(message, this.large);
         return isLate ? undefined : this.roster?.remove(message.userId);
       default:
         return message satisfies never;

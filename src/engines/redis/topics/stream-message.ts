@@ -18,7 +18,7 @@ export type ChannelMessage =
       readonly trace: string | undefined;
       readonly ask: Ask | undefined;
     }
-  | { readonly kind: 'count'; readonly count: number }
+  | { readonly kind: 'count'; readonly count: number; readonly users: number | undefined }
   | { readonly kind: 'added'; readonly member: Member; readonly newcomer: SocketId | undefined }
   | { readonly kind: 'removed'; readonly userId: string };
 
@@ -64,8 +64,7 @@ export function readChannelMessage({ kind, rest, loops = 1 }: NumberedText): Cha
       };
     }
     case '#':
-      if (!/^\d{1,15}$/.test(rest)) throw new Unreadable('It has no count');
-      return { kind: 'count', count: Number(rest) };
+      return readCount(rest);
     case '+': {
       const [newcomer, userId, info] = splitTwice(rest);
       if (info !== '' && !isJson(info)) throw new Unreadable('It has no whole member');
@@ -80,6 +79,17 @@ export function readChannelMessage({ kind, rest, loops = 1 }: NumberedText): Cha
     default:
       throw new Unreadable(`Its kind is not known: ${JSON.stringify(kind)}`);
   }
+}
+
+/** The subscriptions, and behind a comma the users of a large channel. */
+function readCount(text: string): ChannelMessage {
+  const [, count, users] = /^(\d{1,15})(?:,(\d{1,15}))?$/.exec(text) ?? [];
+  if (count === undefined) throw new Unreadable('It has no count');
+  return {
+    kind: 'count',
+    count: Number(count),
+    users: users === undefined ? undefined : Number(users),
+  };
 }
 
 function askOf(text: string, loops: number): Ask {
