@@ -189,17 +189,20 @@ it('gives presence channels of an app grace, and names the field that is wrong',
   await page.getByRole('button', { name: 'Save' }).click();
   await rule.getByText(/must be the name of a presence channel/).waitFor();
   await channels.fill('presence-room-*');
-  await rule.getByRole('spinbutton').fill('20');
+  await rule.getByRole('spinbutton', { name: 'Grace seconds' }).fill('20');
+  await rule.getByRole('spinbutton', { name: 'Shown' }).fill('5');
+  // Emptied, it is the limit of the app again.
+  await rule.getByRole('spinbutton', { name: 'Members' }).fill('7');
+  await rule.getByRole('spinbutton', { name: 'Members' }).fill('');
   await page.getByRole('button', { name: 'Save' }).click();
   const review = page.getByRole('dialog', { name: 'Save these changes?' });
   await review.getByRole('button', { name: 'Save 1 change' }).click();
   await page.getByText('Saved.').waitFor();
   const after = await admin({ ...server, adminPassword: PASSWORD }, 'GET', `/apps/${id}`);
   expect(after.json).toMatchObject({
-    presence: [{ channels: 'presence-room-*', graceSeconds: 20 }],
+    presence: [{ channels: 'presence-room-*', graceSeconds: 20, shown: 5, members: null }],
   });
   expect(await axe(page)).toEqual([]);
-  await page.screenshot({ path: '/tmp/grace-settings.png', fullPage: true });
   await page.close();
 });
 

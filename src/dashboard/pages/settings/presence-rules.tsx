@@ -3,7 +3,16 @@ import { Card } from '../../parts/card.tsx';
 import { Button, Field } from '../../parts/controls.tsx';
 import { NumberField } from './number-field.tsx';
 
-const NEW: PresenceRule = { channels: 'presence-*', graceSeconds: 10 };
+const NEW: PresenceRule = {
+  channels: 'presence-*',
+  graceSeconds: 10,
+  members: null,
+  shown: null,
+  named: 0,
+};
+
+/** What an empty field means. */
+const EMPTY = { members: 'as the limit of the app', shown: 'all: the channel is not large' };
 
 /** The rules of presence channels. */
 export function PresenceRules({
@@ -27,7 +36,9 @@ export function PresenceRules({
       <div class="inside stack">
         <p class="muted small">
           Grace: a member whose last connection has ended stays for so many seconds. Whoever is back
-          by then was never gone.
+          by then was never gone. Shown: a channel is large, and its newcomers see so many members
+          and the number of all. Named: how many joins and leaves of a large channel clients hear of
+          each second. Members: how many a channel may have; 0: no limit.
         </p>
         {rules.map((rule, at) => (
           // Rules have no names, and stay in their places while they are typed.
@@ -42,13 +53,27 @@ export function PresenceRules({
                 />
               )}
             </Field>
-            <NumberField
-              name="graceSeconds"
-              wrong={faultOf(`presence[${at}].graceSeconds`)}
-              disabled={isReadOnly}
-              value={rule.graceSeconds}
-              change={(graceSeconds) => put(at, { graceSeconds })}
-            />
+            {(['graceSeconds', 'named'] as const).map((name) => (
+              <NumberField
+                key={name}
+                name={name}
+                wrong={faultOf(`presence[${at}].${name}`)}
+                disabled={isReadOnly}
+                value={rule[name]}
+                change={(value) => put(at, { [name]: value })}
+              />
+            ))}
+            {(['members', 'shown'] as const).map((name) => (
+              <NumberField
+                key={name}
+                name={name}
+                wrong={faultOf(`presence[${at}].${name}`)}
+                disabled={isReadOnly}
+                value={rule[name]}
+                change={(value) => put(at, { [name]: value })}
+                empty={{ means: EMPTY[name], chosen: () => put(at, { [name]: null }) }}
+              />
+            ))}
             {!isReadOnly && (
               <Button onClick={() => change(rules.filter((_, index) => index !== at))}>
                 Remove
