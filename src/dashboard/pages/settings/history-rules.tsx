@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { HistoryRule } from '../../api/answers.ts';
-import { Card } from '../../parts/card.tsx';
-import { Button, Field } from '../../parts/controls.tsx';
 import { bytes, count } from '../../parts/formats.ts';
+import { ChannelRules } from './channel-rules.tsx';
 import { NumberField } from './number-field.tsx';
 
 const NEW: HistoryRule = { channels: '', seconds: 120, events: 100, bytes: 1_048_576, replay: 0 };
@@ -27,52 +26,31 @@ export function HistoryRules({
   readonly isReadOnly: boolean;
   readonly faultOf: (field: string) => string | undefined;
 }) {
-  const put = (at: number, changed: Partial<HistoryRule>) =>
-    change(rules.map((rule, index) => (index === at ? { ...rule, ...changed } : rule)));
   return (
-    <Card
+    <ChannelRules
       title="History"
-      aside={<span class="muted small">The first rule that fits a channel counts.</span>}
-    >
-      <div class="inside stack">
-        {rules.map((rule, at) => (
-          // Rules have no names, and stay in their places while they are typed.
-          <fieldset key={at} class="plain pair" aria-label={`Rule ${at + 1}`}>
-            <Field label="Channels, such as chat-*" wrong={faultOf(`history[${at}].channels`)}>
-              {(given) => (
-                <input
-                  {...given}
-                  disabled={isReadOnly}
-                  value={rule.channels}
-                  onInput={({ currentTarget }) => put(at, { channels: currentTarget.value })}
-                />
-              )}
-            </Field>
-            {numbers.map((name) => (
-              <NumberField
-                key={name}
-                name={name}
-                wrong={faultOf(`history[${at}].${name}`)}
-                disabled={isReadOnly}
-                value={rule[name]}
-                change={(value) => put(at, { [name]: value })}
-              />
-            ))}
-            {!isReadOnly && (
-              <Button onClick={() => change(rules.filter((_, index) => index !== at))}>
-                Remove
-              </Button>
-            )}
-          </fieldset>
-        ))}
-        {rules.length > 0 && <Forecast rules={rules} appBytes={appBytes} />}
-        {!isReadOnly && (
-          <div class="buttons">
-            <Button onClick={() => change([...rules, NEW])}>Add a rule</Button>
-          </div>
-        )}
-      </div>
-    </Card>
+      setting="history"
+      example="chat-*"
+      rules={rules}
+      change={change}
+      fresh={NEW}
+      add="Add a rule"
+      isReadOnly={isReadOnly}
+      faultOf={faultOf}
+      after={rules.length > 0 && <Forecast rules={rules} appBytes={appBytes} />}
+      numbersOf={(rule, put, path) =>
+        numbers.map((name) => (
+          <NumberField
+            key={name}
+            name={name}
+            wrong={faultOf(path + name)}
+            disabled={isReadOnly}
+            value={rule[name]}
+            change={(value) => put({ [name]: value })}
+          />
+        ))
+      }
+    />
   );
 }
 
