@@ -130,6 +130,11 @@ const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
     path: { id: app.id },
     body: { channel: 'private-a', socketId: '1.2', auth: 'x:y' },
   }),
+  revokeGrants: async () => ({
+    path: { id: (await makeApp(server, { grants: {} })).id },
+    body: { userId: 'ann' },
+  }),
+  listRevocations: async () => ({ path: { id: app.id } }),
   getChannel: async () => ({ path: { id: app.id, name: 'a' } }),
   getChannelHistory: async () => ({ path: { id: app.id, name: 'a' } }),
   forgetChannelHistory: async () => ({ path: { id: app.id, name: 'a' } }),
@@ -216,6 +221,7 @@ async function socketId(): Promise<string> {
 const changeNoApp = [
   'sendEvent',
   'checkAuth',
+  'revokeGrants',
   'endConnection',
   'testWebhook',
   'forgetChannelHistory',

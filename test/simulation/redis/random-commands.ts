@@ -70,7 +70,7 @@ const COMMANDS: readonly ((random: Random) => Words)[] = [
   (r) => ['HINCRBY', key(r, 'h'), name(r), integer(r)],
   (r) => ['HRANDFIELD', key(r, 'h'), ...(r.chance(0.7) ? [integer(r)] : [])],
   (r) => ['ZADD', key(r, 'z'), ...scored(r)],
-  (r) => ['ZADD', key(r, 'z'), ...flag(r, 'NX', 'XX'), ...flag(r, 'NX', 'XX'), ...scored(r)],
+  (r) => ['ZADD', key(r, 'z'), ...flag(r, 'NX', 'XX'), ...flag(r, 'NX', 'XX', 'LT'), ...scored(r)],
   (r) => ['ZINCRBY', key(r, 'z'), score(r), name(r)],
   (r) => ['ZSCORE', key(r, 'z'), name(r)],
   (r) => ['ZCARD', key(r, 'z')],

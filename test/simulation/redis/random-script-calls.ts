@@ -12,7 +12,9 @@ import {
   CACHED,
   CHANNEL_COUNT,
   COUNTS,
+  MEMBER,
   MEMBERS,
+  MEMBERS_PAGE,
   NUMBERS,
   PAGE,
   ROSTER,
@@ -61,7 +63,7 @@ export function randomScriptCall(random: Random): RandomScriptCall {
 const node = (r: Random) => r.pick(['2:n1', '2:n2', '2:n3', 'old']);
 /** What most scripts begin with. */
 const held = (r: Random) => [node(r), r.chance(0.02) ? 'other epoch' : 'epoch'];
-const FLAGS = ['', 'w', 'wc', 'wcn', 'wk', 'wkm', 'w1', 'c2'];
+const FLAGS = ['', 'w', 'wc', 'wcn', 'wk', 'wkm', 'w1', 'c2', 'w1g5', '0l1', 'w2g1l2L1'];
 const topic = (r: Random) => r.pick(TOPICS);
 const user = (r: Random) => r.pick(['ann', 'bob', 'zoë', 'a long name '.repeat(8)]);
 const app = (r: Random) => r.pick(['a', 'b']);
@@ -78,11 +80,11 @@ const toKeep = (r: Random) =>
     ? ''
     : `${rules(r)} half begin 3600 ${r.between(1, 9)} ${r.pick([400, 100_000])} ${r.pick([0, 900])} ${r.pick([1500, 1_000_000])}`;
 const members = (r: Random) =>
-  Array.from({ length: r.between(0, 3) }, () => [
-    r.pick(['+', '+', '-']),
-    user(r),
-    r.pick(['', '{"n":1}', `{"n":"${'x'.repeat(90)}"}`]),
-  ]).flat();
+  Array.from({ length: r.between(0, 3) }, () =>
+    r.chance(0.67)
+      ? ['+', user(r), r.pick(['', '{"n":1}', `{"n":"${'x'.repeat(90)}"}`])]
+      : ['-', user(r), r.pick(['', 500, 20_000])],
+  ).flat();
 const change = (r: Random, ofMember: string, ofChannel: string) =>
   r.chance(0.5) ? `${ofMember}${topic(r)}\n${user(r)}` : `${ofChannel}${topic(r)}`;
 const departure = (r: Random) => change(r, 'r', 'v');
@@ -114,6 +116,7 @@ const CALLS: readonly (readonly [RedisScript, (random: Random) => Args])[] = [
   [STATE_AGAIN, stateAgain],
   [STATE_AGAIN, stateAgain],
   [SIGN, (r) => [...held(r), r.pick(USERS_TOPICS), r.pick(['0', '1'])]],
+  [SIGN, (r) => [...held(r), r.pick(USERS_TOPICS), '1', r.between(1, 3), r.pick([2, 3])]],
   [TERMINATE, (r) => [...held(r), r.pick(USERS_TOPICS)]],
   [PUBLISH, publish],
   [PUBLISH, publish],
@@ -142,6 +145,8 @@ const CALLS: readonly (readonly [RedisScript, (random: Random) => Args])[] = [
   [RECENT_OF_ALL, (r) => [...held(r), 0, ...(r.chance(0.5) ? [topic(r), 0] : [])]],
   [ROSTER, (r) => [...held(r), topic(r)]],
   [MEMBERS, (r) => [...held(r), topic(r)]],
+  [MEMBERS_PAGE, (r) => [...held(r), topic(r), r.between(0, 2), r.between(1, 3)]],
+  [MEMBER, (r) => [...held(r), topic(r), user(r)]],
   [NUMBERS, (r) => [...held(r), ...TOPICS]],
   [COUNTS, (r) => [...held(r), topic(r)]],
   [CACHED, (r) => [...held(r), topic(r)]],

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { encodeCommand } from '../../../src/engines/redis/link/encode-command.ts';
 import type { RedisScript } from '../../../src/engines/redis/link/script.ts';
-import { MEMBERS, ROSTER } from '../../../src/engines/redis/scripts/queries.ts';
+import { MEMBERS, MEMBERS_PAGE, ROSTER } from '../../../src/engines/redis/scripts/queries.ts';
 import { STATE, STATE_AGAIN } from '../../../src/engines/redis/scripts/statements.ts';
 import { Random } from '../../../testing/random.ts';
 import { drawing, keysWithDraws, withDraws } from './drawn-by-redis.ts';
@@ -19,6 +19,7 @@ export interface Answers {
 const MEMBERS_AT = new Map<RedisScript, readonly (number | 'each')[]>([
   [ROSTER, [2]],
   [MEMBERS, [1]],
+  [MEMBERS_PAGE, [1]],
   [STATE, [6]],
   [STATE_AGAIN, [5, 'each', 1]],
 ]);

@@ -63,11 +63,14 @@ function add(keys: Keyspace, words: readonly string[]): Reply {
   const key = word(words, 0);
   const flags = new Set<string>();
   let at = 1;
-  for (; /^(?:NX|XX)$/i.test(words[at] ?? ''); at += 1) flags.add(word(words, at).toUpperCase());
+  for (; /^(?:NX|XX|LT)$/i.test(words[at] ?? ''); at += 1) flags.add(word(words, at).toUpperCase());
   const pairs = words.slice(at);
   if (pairs.length === 0 || pairs.length % 2 !== 0) throw new Failure(SYNTAX);
-  if (flags.size > 1) {
+  if (flags.has('NX') && flags.has('XX')) {
     throw new Failure('ERR XX and NX options at the same time are not compatible');
+  }
+  if (flags.has('NX') && flags.has('LT')) {
+    throw new Failure('ERR GT, LT, and/or NX options at the same time are not compatible');
   }
   const scores = pairs.filter((_, index) => index % 2 === 0).map((text) => scoreOf(text));
   if (flags.has('XX') && keys.sortedSet(key) === undefined) return 0;
@@ -75,8 +78,9 @@ function add(keys: Keyspace, words: readonly string[]): Reply {
   const before = set.size;
   for (const [index, score] of scores.entries()) {
     const member = word(pairs, 2 * index + 1);
-    const isThere = set.score(member) !== undefined;
-    if (isThere ? flags.has('NX') : flags.has('XX')) continue;
+    const old = set.score(member);
+    if (old === undefined ? flags.has('XX') : flags.has('NX')) continue;
+    if (flags.has('LT') && old !== undefined && score >= old) continue;
     set.set(member, score);
   }
   keys.dropEmpty(key);
