@@ -71,7 +71,7 @@ beforeAll(async () => {
   });
   const url = `http://user:${URL_PASSWORD}@127.0.0.1:${endpoint.port}/hook?token=${URL_TOKEN}`;
   server = await startFanfare({
-    app: { webhooks: [{ url, events: ['channel_occupied'] }], clientEvents: true },
+    app: { webhooks: [{ url, events: ['channel_occupied'] }], clientEvents: true, grants: {} },
     config: {
       webhooks: { allowPrivateAddresses: true },
       push: {
@@ -95,7 +95,10 @@ beforeAll(async () => {
       },
     },
   });
-  const app = await makeApp(server, { webhooks: [{ url, events: ['channel_occupied'] }] });
+  const app = await makeApp(server, {
+    webhooks: [{ url, events: ['channel_occupied'] }],
+    grants: {},
+  });
   storedApp = app.id;
   const token = beamsToken();
   device = await registered(server, 'fcm', { token: DEVICE_TOKEN });
@@ -185,6 +188,7 @@ const bodies: Readonly<Record<string, () => object>> = {
   logIn: () => ({ password: server.adminPassword }),
   logOut: () => ({}),
   makeLogInLink: () => ({}),
+  revokeGrants: () => ({ userId: 'ann' }),
   changeApp: () => ({ name: 'x' }),
   changeInstance: () => ({ name: 'x' }),
   enableApp: () => ({}),
