@@ -65,7 +65,9 @@ const known = new Recent<string, GrantPattern>(SHARED_MAX);
 function shared(channels: Channels, given: readonly Right[]): GrantPattern {
   const rights = RIGHTS.filter((right) => given.includes(right));
   const key = `${rights} ${channels.isBeginning} ${channels.text}`;
-  const pattern = known.get(key) ?? { ...channels, rights: new Set(rights) };
+  const same = known.get(key);
+  if (same !== undefined) return same;
+  const pattern = { ...channels, rights: new Set(rights) };
   known.set(key, pattern);
   return pattern;
 }
