@@ -153,7 +153,7 @@ describe('an instance whose browsers were reached', () => {
     async () => {
       await using site = await BrowserSite.start({
         http2: false,
-        browsers: crowd(['failing'], 100),
+        browsers: crowd(['failing'], runs(40, 100)),
       });
       await site.reach(0, HONEST);
       site.honest = { status: 503 };
