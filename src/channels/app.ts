@@ -81,7 +81,7 @@ export interface AppGrants {
 
 /** The key set of the issuer of an app's tokens, as it was fetched last. */
 export interface KeySet {
-  /** Where it is from: that of another address is not used. */
+  /** The address that it was fetched from. If the app has another one now, the key set is not used. */
   readonly url: string;
   /** `undefined`: it could not be fetched, or not for so long that its keys are not used any more. */
   readonly keys: readonly KeySetKey[] | undefined;

@@ -36,6 +36,7 @@ describe('a pattern', () => {
     expect(of('private-a', ['client-events', 'subscribe', 'subscribe'])).toBe(whole);
     expect(of('private-a*', ['subscribe'])).toBe(beginning);
     expect(of('private-a', ['subscribe'])).not.toBe(whole);
+    expect(of('private-a', ['subscribe'])).toMatchObject({ isBeginning: false });
     expect(of('private-a*', ['client-events'])).not.toBe(beginning);
   });
 

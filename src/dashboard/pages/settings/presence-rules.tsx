@@ -38,9 +38,9 @@ export function PresenceRules({
       faultOf={faultOf}
       before={
         <p class="muted small">
-          A member stays for the grace after its last connection: whoever is back by then was never
-          gone. A channel with a number of shown members is large: clients get counts, and the joins
-          and leaves of so many members a second as are named.
+          A member stays for the grace seconds after its last connection has ended. If it is back by
+          then, others hear nothing. A channel with a number of shown members is large: its clients
+          get counts, and each second as many joins and leaves as are named.
         </p>
       }
       numbersOf={(rule, put, path) =>
