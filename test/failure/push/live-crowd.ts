@@ -53,6 +53,8 @@ export class LiveCrowd implements AsyncDisposable {
   /** How long publishes wait for the answers. */
   waitSeconds = 1;
   private history = new TestHistory();
+  /** The history of each publish. One that a dead server did not answer may be pushed when the next history has begun. */
+  private readonly historyOf = new Map<string, TestHistory>();
   private readonly notified = new Set<string>();
   private readonly deviceOf = new Map<string, SiteDevice>();
   private clients: LiveClient[] = [];
@@ -92,7 +94,7 @@ export class LiveCrowd implements AsyncDisposable {
     site.apns.arrivals.listen(({ token, payload }) => {
       const { alert } = JSON.parse(payload).aps;
       crowd.notified.add(`${alert} ${token}`);
-      crowd.history.add('notified', { p: alert, d: token, result: 'accepted' });
+      crowd.historyOf.get(alert)?.add('notified', { p: alert, d: token, result: 'accepted' });
       crowd.happened();
     });
     return crowd;
@@ -136,6 +138,7 @@ export class LiveCrowd implements AsyncDisposable {
       const live = { event: EVENT, data: marker, waitSeconds };
       const body = { users, live, apns: { aps: { alert: marker } } };
       const { history } = this;
+      this.historyOf.set(marker, history);
       const devices = users.map((user) => [this.deviceOf.get(user)?.address ?? '', user]);
       history.add('trigger', { e: marker, ch: users.map(channelOf) });
       history.add('publish', {
