@@ -46,6 +46,28 @@ describe('a gateway', () => {
     expect(pipeline.figures().openCircuits).toEqual([]);
   });
 
+  it('that goes down between two publishes is found out soon, although answers to the first are late', async () => {
+    const instance = scene.newInstance();
+    const [late] = await scene.registerMany(instance, 'fcm', 10);
+    const pipeline = scene.start();
+    let isDown = false;
+    scene.answer = ({ device }) => {
+      if (isDown) return { outcome: tryAgain('gateway'), afterMs: 5 };
+      return { outcome: accepted, afterMs: device === late ? 50 : 10 };
+    };
+    await scene.publish(instance);
+    pipeline.wake();
+    await scene.time.advance(40);
+    isDown = true;
+    const id = await scene.publish(instance);
+    pipeline.wake();
+    await seconds(5);
+    expect(scene.log).toContain('opened fcm for gateway: trouble');
+    isDown = false;
+    await seconds(15);
+    await scene.expectAccepted(id, 10);
+  });
+
   it('that asks for a pause gets it', async () => {
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 3);

@@ -416,6 +416,22 @@ describe('a hostile device', () => {
     expect(scene.distrusted).toEqual([...tickets.keys()]);
   });
 
+  it('is not distrusted for an acceptance of a send that began before its own', () => {
+    const scene = new Scene();
+    const before = scene.breaker.begin(true, scene.nowMs);
+    const last = scene.breaker.begin(true, scene.nowMs);
+    scene.send(accepted, { device: 1 });
+    // The gateway goes down now.
+    const failing = scene.breaker.begin(true, scene.nowMs);
+    scene.send(trouble(), { device: 2 });
+    scene.end(before, accepted, { device: 3 });
+    scene.end(failing, trouble(), { device: 4 });
+    scene.end(last, accepted, { device: 5 });
+    expect(scene.distrusted).toEqual([]);
+    scene.send(accepted, { device: 6 });
+    expect(scene.distrusted).toEqual([2, 4]);
+  });
+
   it('is not distrusted for an acceptance of its own', () => {
     const scene = new Scene();
     const ticket = scene.breaker.begin(true, scene.nowMs);

@@ -81,8 +81,9 @@ interface Evidence {
  *
  * A trusted device may be hostile, too: its endpoint accepts once, and fails from then on. A send that fails while
  * another device is accepted has failed because of its own device. The next acceptance therefore clears all failures
- * before it, and those devices are distrusted until they are accepted again. The device that was accepted last is
- * never distrusted, so there is always one whose failures count.
+ * before it, and those devices are distrusted until they are accepted again. Not those whose sends began after the
+ * accepted one, because the gateway may have gone down in between. The device that was accepted last is never
+ * distrusted, so there is always one whose failures count.
  * - Closed: all devices are sent to. Consecutive failures of sends that began after the last acceptance open the
  *   circuit, if more devices failed than were accepted within the last minute.
  * - Open: after a pause, which doubles from 1 s to 60 s, four probes go to trusted devices. In addition, ten untried
@@ -109,9 +110,9 @@ export class CircuitBreaker {
   private probesLeft = 0;
   private untriedAtMs = 0;
   private ticket: Ticket = 0;
-  /** The last acceptance. Sends with a smaller ticket began before it. */
   private acceptedDevice = 0;
-  private acceptedTicket: Ticket = 0;
+  /** The largest ticket of an accepted send; -1: none was accepted yet. */
+  private acceptedTicket: Ticket = -1;
   private readonly recent = new RecentOutcomes();
   private readonly distrust: (device: number) => void;
 
@@ -204,7 +205,7 @@ export class CircuitBreaker {
       case 'not-authorised':
       case 'try-again':
         if (sent.isTrusted && outcome.scope !== 'connection') {
-          this.recent.failed(sent.device, this.ticket, nowMs);
+          this.recent.failed(sent.device, { began: ticket, at: this.ticket }, nowMs);
         }
         if (!isOfOld) return this.failed(sent, outcome, nowMs);
         if (sent.isTrusted && this.isContradicted(ticket, sent)) this.distrust(sent.device);
@@ -228,16 +229,17 @@ export class CircuitBreaker {
     this.evidence = undefined;
   }
 
-  /** Whether another device was accepted during the send to this one. */
+  /** Whether a send to another device, which did not begin before this one, was accepted in the meantime. */
   private isContradicted(ticket: Ticket, { device }: SentDevice): boolean {
-    return ticket < this.acceptedTicket && device !== this.acceptedDevice;
+    return ticket <= this.acceptedTicket && device !== this.acceptedDevice;
   }
 
   private wasAccepted(ticket: Ticket, { device }: SentDevice, nowMs: number): CircuitChange {
     this.learnOfTrusted();
     for (const one of this.recent.accepted(device, ticket, nowMs)) this.distrust(one);
     this.acceptedDevice = device;
-    this.acceptedTicket = ++this.ticket;
+    this.acceptedTicket = Math.max(this.acceptedTicket, ticket);
+    this.ticket++;
     return this.worked();
   }
 

@@ -12,6 +12,12 @@ const SLOTS = 256;
 /** Most failed devices to remember. */
 const FAILED_MAX = 4_000;
 
+interface Failure {
+  readonly atMs: number;
+  /** When its send began. */
+  readonly began: number;
+}
+
 const NONE: readonly number[] = [];
 
 /**
@@ -22,8 +28,8 @@ export class RecentOutcomes {
   /** Fixed-size hash table without collision handling: a collision only makes the count too small. */
   private readonly acceptedDevices = new Float64Array(SLOTS);
   private readonly acceptedAtMs = new Float64Array(SLOTS).fill(Number.NEGATIVE_INFINITY);
-  /** Times of the failures that no acceptance has contradicted, by device. Oldest first. */
-  private readonly openAtMs = new Recent<number, number>(FAILED_MAX);
+  /** The failures that no acceptance has contradicted, by device. Oldest first. */
+  private readonly open = new Recent<number, Failure>(FAILED_MAX);
   /** Moments of the failures after which no accepted send has begun, by device. Oldest first. */
   private readonly failedAt = new Recent<number, number>(FAILED_MAX);
 
@@ -33,14 +39,14 @@ export class RecentOutcomes {
     this.acceptedDevices[slot] = device;
     this.acceptedAtMs[slot] = nowMs;
     if (this.failedAt.size > 0) this.forgetFailedBefore(device, began);
-    return this.openAtMs.size === 0 ? NONE : this.contradictedBy(device, nowMs);
+    return this.open.size === 0 ? NONE : this.contradictedBy(device, began, nowMs);
   }
 
-  /** Records the failure of a trusted device. */
-  failed(device: number, at: number, nowMs: number): void {
+  /** Records the failure of a trusted device, whose send `began` at one moment and failed `at` another. */
+  failed(device: number, { began, at }: { began: number; at: number }, nowMs: number): void {
     const slot = slotOf(device);
     if (this.acceptedDevices[slot] === device) this.acceptedAtMs[slot] = Number.NEGATIVE_INFINITY;
-    this.openAtMs.set(device, nowMs);
+    this.open.set(device, { atMs: nowMs, began });
     this.failedAt.set(device, at);
   }
 
@@ -73,7 +79,7 @@ export class RecentOutcomes {
 
   clear(): void {
     this.acceptedAtMs.fill(Number.NEGATIVE_INFINITY);
-    this.openAtMs.clear();
+    this.open.clear();
     this.failedAt.clear();
   }
 
@@ -85,12 +91,16 @@ export class RecentOutcomes {
     }
   }
 
-  private contradictedBy(device: number, nowMs: number): readonly number[] {
-    this.openAtMs.delete(device);
-    const contradicted = [...this.openAtMs]
-      .filter(([, atMs]) => nowMs - atMs < RECENT_MS)
-      .map(([one]) => one);
-    this.openAtMs.clear();
+  /** An acceptance whose send began before that of a failure does not contradict it: the gateway may have gone down since. */
+  private contradictedBy(device: number, began: number, nowMs: number): readonly number[] {
+    this.open.delete(device);
+    const contradicted: number[] = [];
+    for (const [one, failure] of this.open) {
+      const isOld = nowMs - failure.atMs >= RECENT_MS;
+      if (!isOld && failure.began > began) continue;
+      this.open.delete(one);
+      if (!isOld) contradicted.push(one);
+    }
     return contradicted;
   }
 }
