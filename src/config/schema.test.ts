@@ -146,7 +146,12 @@ describe('a configuration', () => {
       webhooks: [],
     });
     expect(full?.apns).toEqual({ ...apns, environment: 'production', origin: null, caFile: null });
-    expect(full?.fcm).toEqual({ serviceAccountFile: 'f.json', origin: null, caFile: null });
+    expect(full?.fcm).toEqual({
+      serviceAccountFile: 'f.json',
+      metadata: false,
+      origin: null,
+      caFile: null,
+    });
     expect(full?.web).toMatchObject({ vapid, allowPrivateAddresses: false, caFile: null });
     expect(full?.web?.allowedHosts).toContain('fcm.googleapis.com');
     expect(full?.webhooks).toEqual([{ ...webhook, customData: {} }] as never);

@@ -10,7 +10,7 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { makeSelfSigned } from '../certificates/self-signed.ts';
 import { readSigningKey } from '../gateways/apns/provider-token.ts';
-import { readServiceAccount } from '../gateways/fcm/service-account.ts';
+import { readServiceAccount } from '../gateways/fcm/tokens/service-account.ts';
 import { errorCode } from '../runtime/error-code.ts';
 import { readJsonObject } from '../runtime/json-object.ts';
 import type { Certificate } from '../runtime/tls/certificate.ts';

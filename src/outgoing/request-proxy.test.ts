@@ -116,6 +116,17 @@ describe('a request through a proxy', () => {
     },
   );
 
+  it.each([
+    ['169.254.169.254', false],
+    ['fe80::1', false],
+    ['169.255.0.1', true],
+    ['fe00::1', true],
+    ['fe80.example.test', true],
+  ])('to %s goes through it: %p', (host, isServed) => {
+    const proxy = proxyAt(3128);
+    expect(proxy.serves(host)).toBe(isServed);
+  });
+
   it('goes beside it to this machine, and to what needs no proxy', async () => {
     const port = serve();
     const server = await start(serve());

@@ -141,19 +141,21 @@ function checkVapidSubject({ settings }: StoredInstance): void {
   if (rule !== undefined) throw new OperationRefused('invalid', `${field}: ${rule}`, field);
 }
 
-/** The two ways to give the credential of a gateway: a file on the server, or its text. */
+/** The ways to give the credential of a gateway: a file on the server, its text, or the account of the machine. */
 const credentials = [
-  ['apns', 'privateKeyFile', 'privateKey'],
-  ['fcm', 'serviceAccountFile', 'serviceAccount'],
+  ['apns', ['privateKeyFile', 'privateKey']],
+  ['fcm', ['serviceAccountFile', 'serviceAccount', 'metadata']],
 ] as const;
 
 /** A credential that is given in one way replaces the one that was given in the other. */
 function oneCredential(change: Settings): Settings {
   const changed = { ...change };
-  for (const [gateway, file, text] of credentials) {
+  for (const [gateway, ways] of credentials) {
     const given = change[gateway];
-    if (!isObject(given) || Object.hasOwn(given, file) === Object.hasOwn(given, text)) continue;
-    changed[gateway] = { ...given, [Object.hasOwn(given, text) ? file : text]: null };
+    if (!isObject(given)) continue;
+    const others = ways.filter((way) => !Object.hasOwn(given, way) || given[way] === false);
+    if (others.length !== ways.length - 1) continue;
+    changed[gateway] = { ...given, ...Object.fromEntries(others.map((way) => [way, null])) };
   }
   return changed;
 }

@@ -5,7 +5,12 @@ import {
   startFakeFcm,
 } from '../../src/fake-gateways/fcm/fake-fcm.ts';
 import { FcmGateway, type FcmGatewayOptions } from '../../src/gateways/fcm/fcm-gateway.ts';
-import { readServiceAccount, type ServiceAccount } from '../../src/gateways/fcm/service-account.ts';
+import { credentialOf } from '../../src/gateways/fcm/tokens/assertion.ts';
+import type { FcmCredential } from '../../src/gateways/fcm/tokens/credential.ts';
+import {
+  readServiceAccount,
+  type ServiceAccount,
+} from '../../src/gateways/fcm/tokens/service-account.ts';
 import type { Http2Event } from '../../src/outgoing/http2/client.ts';
 import { findLoopback } from '../../src/outgoing/http2/connecting/addresses.fixture.ts';
 import { createSendRequest } from '../../src/outgoing/request.ts';
@@ -61,7 +66,7 @@ export async function fcmSite(
   const requestToken = createSendRequest({ allowPrivateAddresses: true, resolver, ca: fcm.ca });
   const open = (more: Partial<FcmGatewayOptions>) =>
     new FcmGateway({
-      account: serviceAccountOf(fcm),
+      credential: credentialIn(fcm),
       requestToken: (request) => requestToken({ ...request, owner: 'test' }),
       findAddresses: findLoopback,
       origin: fcm.origin,
@@ -87,8 +92,11 @@ export async function fcmSite(
   };
 }
 
-export function serviceAccountOf({ accountFile }: FakeFcm): ServiceAccount {
+export function credentialIn(
+  { accountFile }: FakeFcm,
+  change: Partial<ServiceAccount> = {},
+): FcmCredential {
   const read = readServiceAccount(Buffer.from(accountFile));
   if (!read.ok) throw new Error(read.why);
-  return read.account;
+  return credentialOf({ ...read.account, ...change });
 }

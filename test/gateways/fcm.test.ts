@@ -12,7 +12,7 @@ import {
 } from '../../src/gateways/outcomes.ts';
 import { FakeTime } from '../../testing/fake-time.ts';
 import { deliverAll } from './deliveries.ts';
-import { fcmDevice, fcmDevices, fcmSite, publishBy, serviceAccountOf } from './fcm-devices.ts';
+import { credentialIn, fcmDevice, fcmDevices, fcmSite, publishBy } from './fcm-devices.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -178,7 +178,7 @@ describe('the access token', () => {
   it('is not issued for an unknown key', async () => {
     await using site = await fcmSite();
     const { privateKey } = newFakeAccount();
-    await using gateway = site.open({ account: { ...serviceAccountOf(site.fcm), privateKey } });
+    await using gateway = site.open({ credential: credentialIn(site.fcm, { privateKey }) });
     expect(await publishBy(gateway)(fcmDevice(1))).toEqual({
       ...notAuthorised('access-token-invalid_grant', 'Invalid JWT Signature.'),
       scope: 'connection',

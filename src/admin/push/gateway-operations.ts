@@ -154,7 +154,7 @@ function withTried(
 ): InstanceSettings {
   const change = {
     ...(apns === undefined ? {} : { apns: { privateKeyFile: null, ...apns } }),
-    ...(fcm === undefined ? {} : { fcm: { serviceAccountFile: null, ...fcm } }),
+    ...(fcm === undefined ? {} : { fcm: { serviceAccountFile: null, metadata: null, ...fcm } }),
   };
   return checked(instanceSettings, {
     input: merged(instance, change),

@@ -42,7 +42,17 @@ it('lets only an admin of the whole server name a file with a VAPID key', () => 
   const change = { web: { vapid: { privateKeyFile: '/etc/shadow' } } };
   const name = (rights: Rights) => () => refuseOperatorsSettings(change, { present, rights });
   expect(name(rightsTo(['1'], ['an-instance']))).toThrow(
-    'it names files or hosts of the operator, so it takes an admin of the whole server',
+    'it names files, hosts or an account of the operator, so it takes an admin of the whole server',
   );
+  expect(name(rightsTo('*', '*'))).not.toThrow();
+});
+
+it.each([
+  { metadata: true },
+  { projectId: 'another-project' },
+  { serviceAccountFile: '/etc/a.json' },
+])('lets only an admin of the whole server send with the account of the machine: %j', (fcm) => {
+  const name = (rights: Rights) => () => refuseOperatorsSettings({ fcm }, { present, rights });
+  expect(name(rightsTo(['1'], ['an-instance']))).toThrow('an account of the operator');
   expect(name(rightsTo('*', '*'))).not.toThrow();
 });

@@ -4,10 +4,10 @@ import { isJsonObject } from '../../runtime/json-object.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { type Rights, seesApp, seesEverything } from '../rights.ts';
 
-/** Settings that name files of the server's machine, or hosts that it asks. */
+/** Settings that name files of the server's machine, its account, or hosts that it asks. */
 const settingsOf = {
   apns: ['privateKeyFile', 'origin', 'caFile'],
-  fcm: ['serviceAccountFile', 'origin', 'caFile'],
+  fcm: ['serviceAccountFile', 'metadata', 'projectId', 'origin', 'caFile'],
   web: ['allowedHosts', 'allowPrivateAddresses', 'caFile', 'vapid.privateKeyFile'],
 } as const;
 
@@ -48,7 +48,7 @@ export function refuseOperatorsSettings(
       if (wanted === undefined || Bun.deepEquals(wanted, valueAt(present[gateway], name))) continue;
       throw new OperationRefused(
         'forbidden',
-        'it names files or hosts of the operator, so it takes an admin of the whole server',
+        'it names files, hosts or an account of the operator, so it takes an admin of the whole server',
         `${gateway}.${name}`,
       );
     }

@@ -79,21 +79,35 @@ const apns = z
 const fcm = z
   .strictObject({
     serviceAccountFile: text(
-      'The JSON file of the service account, from the Firebase console.',
+      'The JSON file of the service account, from the Firebase console, or of an external account, which holds no key.',
     ).optional(),
     serviceAccount: credentialText(
       'The text of that file in its place, for instances of the store. It is never shown again.',
     ),
+    metadata: onOff(
+      false,
+      'Send with the service account of this machine, on GCE, GKE and Cloud Run, in place of a file. `GCE_METADATA_HOST` names another metadata server.',
+    ),
+    projectId: textThat(
+      /^[A-Za-z0-9][\w.:-]{0,127}$/,
+      'be the id of a Firebase project such as shop-1234',
+      'The Firebase project, if the credential names none: with `metadata`, and with the file of an external account.',
+    ).optional(),
     origin: gatewayOrigin,
     caFile: gatewayCaFile,
   })
   .refine(
-    ({ serviceAccountFile, serviceAccount }) =>
-      (serviceAccountFile === undefined) !== (serviceAccount === undefined),
+    ({ serviceAccountFile, serviceAccount, metadata }) =>
+      [serviceAccountFile !== undefined, serviceAccount !== undefined, metadata].filter(Boolean)
+        .length === 1,
     {
-      error: 'needs either serviceAccountFile or serviceAccount',
+      error: 'needs one of serviceAccountFile, serviceAccount and metadata',
     },
   )
+  .refine(({ metadata, projectId }) => !metadata || projectId !== undefined, {
+    path: ['projectId'],
+    error: 'is needed with metadata, which names no project',
+  })
   .describe('How to reach Android devices. Without it they get no notifications.');
 
 /** The contact that push services see. */

@@ -754,6 +754,8 @@ export type DevicePublish = {
 
 export type FcmSettings = {
   readonly serviceAccountFile?: string | undefined;
+  readonly metadata: boolean;
+  readonly projectId?: string | undefined;
   readonly origin: string | null;
   readonly caFile: string | null;
 };
@@ -761,6 +763,8 @@ export type FcmSettings = {
 export type FcmSettingsInput = {
   readonly serviceAccountFile?: string | undefined;
   readonly serviceAccount?: string | undefined;
+  readonly metadata?: boolean | undefined;
+  readonly projectId?: string | undefined;
   readonly origin?: string | null | undefined;
   readonly caFile?: string | null | undefined;
 };

@@ -37,6 +37,14 @@ export interface TokenAnswer {
   readonly body: object;
 }
 
+interface Granted extends TokenAnswer {
+  readonly body: {
+    readonly access_token: string;
+    readonly expires_in: number;
+    readonly token_type: string;
+  };
+}
+
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging';
 
@@ -68,6 +76,11 @@ export class AccessTokenIssuer {
     if (form.get('grant_type') !== GRANT_TYPE) return refuse('unsupported_grant_type', '');
     const fault = this.assertionFault(form.get('assertion') ?? '', nowMs / 1000);
     if (fault !== undefined) return refuse('invalid_grant', fault);
+    return this.grant(nowMs);
+  }
+
+  /** A new access token. */
+  grant(nowMs: number): Granted {
     this.granted++;
     const token = `fake.${randomBytes(96).toString('base64url')}`;
     if (this.tokens.size >= TOKENS_MAX) this.tokens.clear();

@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it } from 'bun:test';
-import { tokenRequestBody } from '../../gateways/fcm/assertion.ts';
-import { readServiceAccount, type ServiceAccount } from '../../gateways/fcm/service-account.ts';
+import { tokenRequestBody } from '../../gateways/fcm/tokens/assertion.ts';
+import {
+  readServiceAccount,
+  type ServiceAccount,
+} from '../../gateways/fcm/tokens/service-account.ts';
 import { Http2Client } from '../../outgoing/http2/client.ts';
 import { findLoopback } from '../../outgoing/http2/connecting/addresses.fixture.ts';
 import { keptField } from '../../outgoing/http2/hpack/header-field.ts';

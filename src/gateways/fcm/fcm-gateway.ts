@@ -10,14 +10,14 @@ import type { Timers } from '../../runtime/ports.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { gatewayAnswer } from '../answer.ts';
 import { refused, tryAgain, unansweredOutcome } from '../outcomes.ts';
-import { AccessTokens } from './access-token.ts';
 import { type FcmVerdict, readFcmAnswer } from './fcm-answer.ts';
 import { CONTENT_TYPE, FcmBodies, fcmPath } from './fcm-request.ts';
 import { type ProjectRate, ProjectRates } from './project-rate.ts';
-import type { ServiceAccount } from './service-account.ts';
+import { AccessTokens } from './tokens/access-token.ts';
+import type { FcmCredential } from './tokens/credential.ts';
 
 export interface FcmGatewayOptions {
-  readonly account: ServiceAccount;
+  readonly credential: FcmCredential;
   /** Requests access tokens. It trusts the same certificates. */
   readonly requestToken: SendUnowned;
   /** In place of Google's. */
@@ -83,12 +83,12 @@ export class FcmGateway implements Gateway<'fcm'> {
   private hasReached = false;
 
   constructor(options: FcmGatewayOptions) {
-    const { account, requestToken, nowMs, ca, findAddresses, timers, onEvent } = options;
+    const { credential, requestToken, nowMs, ca, findAddresses, timers, onEvent } = options;
     this.nowMs = nowMs;
-    this.path = fcmPath(account.projectId);
-    this.tokens = new AccessTokens({ account, request: requestToken, nowMs });
+    this.path = fcmPath(credential.projectId);
+    this.tokens = new AccessTokens({ credential, send: requestToken, nowMs });
     const rates = options.rates ?? new ProjectRates({ timers: timers ?? monotonicTimers });
-    this.rate = rates.of(account.projectId);
+    this.rate = rates.of(credential.projectId);
     this.client = new Http2Client({
       origin: options.origin ?? FCM_ORIGIN,
       ca,

@@ -37,7 +37,7 @@ export class ForwardProxy {
 
   /** Whether requests to a host go through the proxy. The host is a name or an IP address without brackets. */
   serves(host: string): boolean {
-    return !isThisMachine(host) && !this.options.noProxy.covers(host);
+    return !isThisMachine(host) && !isLinkLocal(host) && !this.options.noProxy.covers(host);
   }
 
   /** The proxy's own addresses, at least one. Throws `ProxyFault`, or the signal's reason. */
@@ -58,4 +58,9 @@ export class ForwardProxy {
 /** The proxy would take it for itself. Source: RFC 6761, 6.3. */
 function isThisMachine(host: string): boolean {
   return isLoopback(host) || /^(?:.*\.)?localhost\.?$/i.test(host);
+}
+
+/** Only machines on the same link have it, such as the metadata server of a cloud. Source: RFC 3927. */
+function isLinkLocal(host: string): boolean {
+  return parseAddress(host) !== undefined && /^(?:169\.254\.|fe[89ab][\da-f]:)/i.test(host);
 }

@@ -75,12 +75,12 @@ export const fcmReasons: ReasonMeanings = {
   'access-token-no-answer': {
     why: 'the service that issues access tokens did not answer in time',
     advice:
-      'Check the network of this server: it must reach `token_uri` of the service account, usually oauth2.googleapis.com.',
+      'Check the network of this server: it must reach `token_uri` of the service account, usually oauth2.googleapis.com, or what takes its place: `token_url` of an external account, or the metadata server.',
   },
   'access-token-unreachable': {
     why: 'this server could not connect to the service that issues access tokens',
     advice:
-      'Check the network of this server: it must reach `token_uri` of the service account, usually oauth2.googleapis.com.',
+      'Check the network of this server: it must reach `token_uri` of the service account, usually oauth2.googleapis.com, or what takes its place: `token_url` of an external account, or the metadata server.',
   },
   'access-token-address-not-allowed': {
     why: 'the service that issues access tokens resolves to an address that is not allowed',
@@ -89,6 +89,16 @@ export const fcmReasons: ReasonMeanings = {
   'access-token-no-access-token': {
     why: 'the server at `token_uri` of the service account returned no access token',
     advice: "It is probably not Google's: check `token_uri`, and proxies in between.",
+  },
+  'access-token-no-subject-token': {
+    why: 'the file or URL in `credential_source` of the external account gives no token',
+    advice: 'Check that this server can read it, and what puts the token there.',
+    hasDetails: true,
+  },
+  'access-token-no-metadata-server': {
+    why: 'what answers at the address of the metadata server is not one of Google',
+    advice:
+      '`fcm.metadata` works on GCE, GKE and Cloud Run only. Elsewhere set `fcm.serviceAccountFile`.',
   },
   'access-token-invalid_grant': {
     why: 'Google does not accept the service account, or the clock of this server is wrong',

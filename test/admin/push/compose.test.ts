@@ -304,6 +304,14 @@ describe('the credential of a gateway', () => {
     expect(changed.json['apns']).toMatchObject({ ...apns, privateKeyFile });
     const asked = await ask('POST', `/instances/${id}/gateways/check`, { platform: 'apns' });
     expect(asked).toMatchObject({ json: { answers: [{ result: 'accepted' }] } });
+
+    const ofMachine = { metadata: true, projectId: known.project_id };
+    const withMachine = await ask('PATCH', `/instances/${id}`, { fcm: ofMachine });
+    expect(withMachine.json['fcm']).toMatchObject(ofMachine);
+    const back = await ask('PATCH', `/instances/${id}`, { fcm: { serviceAccount } });
+    expect(back.json['fcm']).toMatchObject({ metadata: false });
+    const again = await ask('POST', `/instances/${id}/gateways/check`, { platform: 'fcm' });
+    expect(again).toMatchObject({ json: { answers: [{ result: 'accepted' }] } });
   });
 
   it('is not sent to an address that it names itself', async () => {

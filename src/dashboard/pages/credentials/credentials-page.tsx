@@ -180,7 +180,10 @@ function Kept({
   if (platform === 'fcm' && fcm !== undefined) {
     return (
       <>
-        <Fact word="from">{fcm.serviceAccountFile ?? 'the store'}</Fact>
+        <Fact word="project">{fcm.projectId}</Fact>
+        <Fact word="from">
+          {fcm.metadata ? 'the machine (metadata)' : (fcm.serviceAccountFile ?? 'the store')}
+        </Fact>
         <Fact word={STAND_IN}>{fcm.origin}</Fact>
       </>
     );

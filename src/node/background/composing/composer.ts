@@ -19,8 +19,9 @@ import { messageOf } from '../../../runtime/error-code.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 import { OperationRefused, type RefusalCode } from '../../../tenants/operation-refused.ts';
 import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
-import { type InstanceGateways, UnusableFile } from '../push/instance-gateways.ts';
+import type { InstanceGateways } from '../push/instance-gateways.ts';
 import type { LivePushes } from '../push/live-pushes.ts';
+import { UnusableSetting } from '../push/setting-files.ts';
 import { type AskedGateway, askGateway } from './gateway-check.ts';
 import { gatewayRequests } from './gateway-requests.ts';
 
@@ -161,7 +162,7 @@ function openTrial(
   try {
     return gateways.openTrial(platform, settings);
   } catch (error) {
-    const field = error instanceof UnusableFile ? error.setting : platform;
+    const field = error instanceof UnusableSetting ? error.setting : platform;
     const why = messageOf(error);
     throw new OperationRefused('invalid', `${field}: ${why}`, field);
   }

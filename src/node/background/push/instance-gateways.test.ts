@@ -85,6 +85,22 @@ function send() {
   })(device);
 }
 
+interface ExternalCase {
+  readonly projectId?: string;
+  readonly source?: object;
+}
+
+function externalAccount(source: object = { file: file('subject') }): object {
+  return {
+    type: 'external_account',
+    audience:
+      '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/x',
+    subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+    token_url: 'https://sts.googleapis.com/v1/token',
+    credential_source: source,
+  };
+}
+
 const fault = {
   instance: '8f9a6e22-2483-49aa-8552-125f1a4c5781',
   setting: 'apns.privateKeyFile',
@@ -170,6 +186,36 @@ describe('the gateways of an instance', () => {
     expect(gatewayOf('fcm')?.atOnce).toBe(1);
     gateways.replace([]);
     expect(gateways.byNumber(NUMBER)).toBeUndefined();
+  });
+
+  it.each([
+    ['an external account without a project', {}, 'fcm.projectId', 'names no project'],
+    [
+      'an external account that starts a program',
+      { projectId: 'shop-1234', source: { executable: { command: 'id' } } },
+      'fcm.serviceAccountFile',
+      'neither a file nor a url',
+    ],
+  ])('refuse %s', (_, { projectId, source }: ExternalCase, setting, why) => {
+    writeKey('key.p8');
+    writeFileSync(file('external.json'), JSON.stringify(externalAccount(source)));
+    const fcm = { serviceAccountFile: file('external.json'), ...(projectId && { projectId }) };
+    expect(gateways.replace([served({ fcm })])).toMatchObject([
+      { setting, why: expect.stringContaining(why) },
+    ]);
+  });
+
+  it('take an external account from a file of the operator only', () => {
+    writeKey('key.p8');
+    const json = JSON.stringify(externalAccount());
+    writeFileSync(file('external.json'), json);
+    const fcm = { serviceAccountFile: file('external.json'), projectId: 'shop-1234' };
+    expect(gateways.replace([served({ fcm })])).toEqual([]);
+    expect(gatewayOf('fcm')?.atOnce).toBeGreaterThan(1);
+    const text = { serviceAccount: json, projectId: 'shop-1234' };
+    expect(gateways.replace([served({ fcm: text })])).toMatchObject([
+      { setting: 'fcm.serviceAccount', why: 'its type is not "service_account"' },
+    ]);
   });
 
   it('stay open if their successors cannot be opened, and others are replaced', async () => {

@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs';
 import type { InstanceSettings } from '../../../config/schema.ts';
 import { ApnsGateway } from '../../../gateways/apns/apns-gateway.ts';
 import { RecentEnvironments } from '../../../gateways/apns/environments.ts';
 import { ProviderTokens, readSigningKey } from '../../../gateways/apns/provider-token.ts';
 import { FcmGateway } from '../../../gateways/fcm/fcm-gateway.ts';
 import { ProjectRates } from '../../../gateways/fcm/project-rate.ts';
-import { readServiceAccount } from '../../../gateways/fcm/service-account.ts';
 import { unusableGateway } from '../../../gateways/unusable-gateway.ts';
 import { Http1Slots } from '../../../gateways/web/http1-slots.ts';
 import { PushServices } from '../../../gateways/web/push-services.ts';
@@ -20,11 +18,12 @@ import type { DeliveredInstance, DeliveredInstances } from '../../../push/delive
 import type { AnyGateway } from '../../../push/delivering/routes/prepared-publish.ts';
 import type { Gateway } from '../../../push/gateway.ts';
 import { byPlatform, type Platform, platforms } from '../../../push/model/device.ts';
-import { fileFault, messageOf } from '../../../runtime/error-code.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
-import { pemFault, textFault } from '../../../runtime/tls/pem.ts';
 import type { LiveInstance } from '../../../tenants/push-instance.ts';
+import { fcmCredential } from './fcm-credential.ts';
+import { readCa, readSettingFile, UnusableSetting } from './setting-files.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -48,17 +47,6 @@ interface Made<P extends Platform> {
 
 /** The gateways of all instances by their ids, for each platform. */
 type AllMade = { readonly [P in Platform]: Map<string, Made<P>> };
-
-/** A file named in the settings cannot be used. */
-export class UnusableFile extends Error {
-  override readonly name = 'UnusableFile';
-  readonly setting: string;
-
-  constructor(setting: string, why: string) {
-    super(why);
-    this.setting = setting;
-  }
-}
 
 /**
  * State that gateways share: access tokens that vendors want to be reused, and what we have learned about devices and
@@ -116,7 +104,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
           return this.keepOrOpen(made, instance.id, { from, isUsable: true, open });
         } catch (error) {
           // A faulty instance must not block changes of the others.
-          const setting = error instanceof UnusableFile ? error.setting : platform;
+          const setting = error instanceof UnusableSetting ? error.setting : platform;
           const why = messageOf(error);
           faults.push({ instance: instance.id, setting, why });
           // Keep a working gateway: without one, devices would wait, or even be given up.
@@ -215,8 +203,8 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     const key = readSigningKey(pem);
     if (!key.ok) {
       throw privateKeyFile === undefined
-        ? new UnusableFile('apns.privateKey', key.why)
-        : new UnusableFile('apns.privateKeyFile', `${privateKeyFile}: ${key.why}`);
+        ? new UnusableSetting('apns.privateKey', key.why)
+        : new UnusableSetting('apns.privateKeyFile', `${privateKeyFile}: ${key.why}`);
     }
     return {
       from: JSON.stringify([settings, pem, ca]),
@@ -242,26 +230,19 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     settings: NonNullable<InstanceSettings['fcm']>,
     learned = this.learned,
   ) {
-    const { serviceAccountFile, serviceAccount, origin, caFile } = settings;
-    const json =
-      serviceAccount ?? readSettingFile('fcm.serviceAccountFile', serviceAccountFile).toString();
+    const { origin, caFile, metadata } = settings;
     const ca = readCa('fcm.caFile', caFile);
-    const read = readServiceAccount(Buffer.from(json));
-    if (!read.ok) {
-      throw serviceAccountFile === undefined
-        ? new UnusableFile('fcm.serviceAccount', read.why)
-        : new UnusableFile('fcm.serviceAccountFile', `${serviceAccountFile}: ${read.why}`);
-    }
-    // A file on this machine is the operator's. A text may come from the admin of one instance, so it is checked.
-    if (serviceAccount !== undefined && !mayGiveTokens(read.account.tokenUri, origin)) {
-      throw new UnusableFile('fcm.serviceAccount', 'its token_uri is not at Google');
-    }
-    const requestToken = createSendRequest({ ...this.operatorsHosts(), ca });
+    const { credential, text } = fcmCredential(settings);
+    const hosts = this.operatorsHosts();
+    // The metadata server is beside this machine: a proxy would answer for its own.
+    const requestToken = createSendRequest(
+      metadata ? { ...hosts, proxy: undefined, ca } : { ...hosts, ca },
+    );
     return {
-      from: JSON.stringify([settings, json, ca]),
+      from: JSON.stringify([settings, text, ca]),
       open: () =>
         new FcmGateway({
-          account: read.account,
+          credential,
           ...(origin === null ? {} : { origin }),
           ca,
           requestToken: (request) => requestToken({ ...request, owner: ownerOf(instance) }),
@@ -341,12 +322,6 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   }
 }
 
-/** Whether an access token may be requested from this address: Google's, or that of a stand-in. */
-function mayGiveTokens(tokenUri: string, standIn: string | null): boolean {
-  const { origin } = new URL(tokenUri);
-  return /^https:\/\/(?:[\w-]+\.)*google(?:apis)?\.com$/.test(origin) || origin === standIn;
-}
-
 function newLearned(): Learned {
   return {
     tokens: new ProviderTokens(),
@@ -362,25 +337,4 @@ function ownerOf(instance: string): string {
 /** All instances share the connections to a push service, so its DNS lookups have a quota of their own. */
 function ownerOfPushService(host: string): string {
   return `push service ${host}`;
-}
-
-/** The schema requires either a text or a file. */
-function readSettingFile(setting: string, file = ''): Buffer {
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(file);
-  } catch (error) {
-    throw new UnusableFile(setting, `${file} ${fileFault(error)}`);
-  }
-  const fault = textFault(bytes);
-  if (fault !== undefined) throw new UnusableFile(setting, `${file} ${fault}`);
-  return bytes;
-}
-
-function readCa(setting: string, file: string | null): string | undefined {
-  if (file === null) return undefined;
-  const bytes = readSettingFile(setting, file);
-  const fault = pemFault(bytes, 'certificate');
-  if (fault !== undefined) throw new UnusableFile(setting, `${file} ${fault}`);
-  return bytes.toString();
 }

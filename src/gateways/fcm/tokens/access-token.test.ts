@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'bun:test';
 import { generateKeyPairSync, verify } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import type { OutgoingAnswer, SendUnowned } from '../../outgoing/request.ts';
-import { notAuthorised, tryAgain } from '../outcomes.ts';
+import type { OutgoingAnswer, SendUnowned } from '../../../outgoing/request.ts';
+import { notAuthorised, tryAgain } from '../../outcomes.ts';
 import { AccessTokens } from './access-token.ts';
+import { credentialOf } from './assertion.ts';
 import type { FcmTokenFault } from './token-answer.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -33,9 +34,9 @@ function asking(...answers: readonly OutgoingAnswer[]) {
   let waits: Promise<void> | undefined;
   const requests: Parameters<SendUnowned>[0][] = [];
   const tokens = new AccessTokens({
-    account,
+    credential: credentialOf(account),
     nowMs: () => nowMs,
-    async request(request) {
+    async send(request) {
       const answer = answers[Math.min(requests.length, answers.length - 1)];
       requests.push(request);
       await waits;

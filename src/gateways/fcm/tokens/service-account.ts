@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
+import { type JsonObject, readJsonObject } from '../../../runtime/json-object.ts';
+import { isHttpUrl, PROJECT_ID } from './credential.ts';
 
 /** A Google service account that may send. */
 export interface ServiceAccount {
@@ -20,9 +21,6 @@ export type ReadServiceAccount =
 const TOKEN_URI = 'https://oauth2.googleapis.com/token';
 
 const TYPE = 'service_account';
-
-/** A project id, which becomes part of a path. Old ids begin with a domain, as in `example.com:shop`. */
-const PROJECT_ID = /^[A-Za-z0-9][\w.:-]{0,127}$/;
 
 const CLIENT_EMAIL = /^[\x21-\x3f\x41-\x7e]+@[\x21-\x3f\x41-\x7e]+$/;
 
@@ -46,7 +44,7 @@ export function readServiceAccount(bytes: Uint8Array): ReadServiceAccount {
     return fault('its client_email is missing or malformed');
   }
   const tokenUri = token_uri ?? TOKEN_URI;
-  if (typeof tokenUri !== 'string' || !isHttpUrl(tokenUri)) {
+  if (!isHttpUrl(tokenUri)) {
     return fault('its token_uri is not an http or https address');
   }
   const privateKey = readPrivateKey(file);
@@ -62,10 +60,6 @@ export function readServiceAccount(bytes: Uint8Array): ReadServiceAccount {
       tokenUri,
     },
   };
-}
-
-function isHttpUrl(text: string): boolean {
-  return /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 }
 
 /** The key, or the error in it. */

@@ -1,13 +1,12 @@
-import { type HeaderField, keptField } from '../../outgoing/http2/hpack/header-field.ts';
-import type { SendUnowned } from '../../outgoing/request.ts';
-import { doubledMs } from '../../runtime/time/back-off.ts';
-import { tokenRequestBody } from './assertion.ts';
-import type { ServiceAccount } from './service-account.ts';
-import { type FcmTokenFault, readTokenResult } from './token-answer.ts';
+import { type HeaderField, keptField } from '../../../outgoing/http2/hpack/header-field.ts';
+import type { SendUnowned } from '../../../outgoing/request.ts';
+import { doubledMs } from '../../../runtime/time/back-off.ts';
+import type { FcmCredential } from './credential.ts';
+import type { FcmTokenFault } from './token-answer.ts';
 
 export interface AccessTokensOptions {
-  readonly account: ServiceAccount;
-  readonly request: SendUnowned;
+  readonly credential: FcmCredential;
+  readonly send: SendUnowned;
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
 }
@@ -30,9 +29,6 @@ interface Pause {
   readonly ms: number;
 }
 
-const TIMEOUT_MS = 10_000;
-const ANSWER_BYTES_MAX = 16 * 1024;
-
 /** How long before its end a token is renewed; a short-lived one halfway. */
 const EARLY_MS = 5 * 60_000;
 
@@ -43,7 +39,7 @@ const LAST_MS = 10_000;
 const PAUSE_MS = 1_000;
 const PAUSE_MS_MAX = 60_000;
 
-/** The pause after the account was refused: an operator must fix that first. */
+/** The pause after the credential was refused: an operator must fix that first. */
 const PAUSE_AFTER_REFUSAL_MS = 60_000;
 
 /** The longest pause that Google may ask for. */
@@ -52,7 +48,7 @@ const ASKED_MS_MAX = 15 * 60_000;
 /** Least time between replacing tokens that FCM refused. */
 const REPLACE_MS_MIN = 60_000;
 
-/** The access token of one service account, requested when the first message needs it, and renewed. */
+/** The access token of one credential, requested when the first message needs it, and renewed. */
 export class AccessTokens implements Disposable {
   private readonly options: AccessTokensOptions;
   private readonly stop = new AbortController();
@@ -106,16 +102,9 @@ export class AccessTokens implements Disposable {
   }
 
   private async request(nowMs: number): Promise<AccessToken> {
-    const { account, request } = this.options;
-    const result = await request({
-      url: account.tokenUri,
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: tokenRequestBody(account, nowMs),
-      timeoutMs: TIMEOUT_MS,
-      answerBytesMax: ANSWER_BYTES_MAX,
-      signal: this.stop.signal,
-    });
-    const answer = readTokenResult(result, this.options.nowMs());
+    const { credential, send } = this.options;
+    const { signal } = this.stop;
+    const answer = await credential.requestToken({ send, nowMs: this.options.nowMs, signal });
     if (!answer.ok) {
       this.startPause(answer.fault);
       return answer;
