@@ -122,6 +122,8 @@ export interface App {
   readonly clientEvents: boolean;
   readonly subscriptionCounts: boolean;
   readonly watchlists: boolean;
+  /** For how long a user without connections still counts as online. */
+  readonly offlineSeconds: number;
   readonly authorizedConnectionsOnly: boolean;
   /** The origins whose pages may connect; empty: all. */
   readonly allowedOrigins: readonly string[];

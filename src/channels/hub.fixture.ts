@@ -22,6 +22,7 @@ import type {
   Peer,
   Publication,
   SendOptions,
+  UserStatus,
 } from './ports.ts';
 import { ProblemBook } from './problems/problem-book.ts';
 import type { RuleEvent } from './push-rules/push-rule.ts';
@@ -63,6 +64,7 @@ export function appWith(settings: Partial<App> = {}): App {
     clientEvents: true,
     subscriptionCounts: false,
     watchlists: false,
+    offlineSeconds: 3,
     authorizedConnectionsOnly: false,
     allowedOrigins: [],
     limits: {
@@ -220,6 +222,10 @@ export class LateEngine implements Authority {
 
   unwatch(_: App, userIds: readonly string[]): Promise<void> {
     return this.ask(`unwatch ${userIds.join()}`, () => this.memory.unwatch());
+  }
+
+  userStatuses(app: App, userIds: readonly string[]): Promise<readonly UserStatus[]> {
+    return this.ask(`statuses ${userIds.join()}`, () => this.memory.userStatuses(app, userIds));
   }
 
   terminate(): never {

@@ -76,6 +76,15 @@ export interface MembersPage {
   readonly next: string | undefined;
 }
 
+/** Whether a user who signs in is online. Times are milliseconds since 1970. */
+export interface UserStatus {
+  readonly isOnline: boolean;
+  /** `undefined`: the user is offline, or has signed in at a server of an earlier release. */
+  readonly sinceMs: number | undefined;
+  /** When the last connection of a user has ended who is offline; `undefined`: it is not known. */
+  readonly lastSeenMs: number | undefined;
+}
+
 /** The number of subscribers of a channel. */
 export interface ChannelCounts {
   readonly subscriptions: number;
@@ -199,6 +208,8 @@ export interface Authority {
    */
   watch(app: App, userIds: readonly string[]): MaybePromise<ReadonlySet<string>>;
   unwatch(app: App, userIds: readonly string[]): MaybePromise<void>;
+  /** Returns the status of each of these users, in their order. */
+  userStatuses(app: App, userIds: readonly string[]): MaybePromise<readonly UserStatus[]>;
   /** Closes all connections that are signed in as the user. */
   terminate(app: App, userId: string): MaybePromise<void>;
   /** In the order of joining. Of a large channel the first 1,000. */

@@ -94,6 +94,7 @@ describe('a configuration', () => {
         clientEvents: false,
         subscriptionCounts: false,
         watchlists: false,
+        offlineSeconds: 3,
         authorizedConnectionsOnly: false,
         allowedOrigins: [],
         limits: {

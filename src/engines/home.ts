@@ -23,8 +23,9 @@ import type {
   MembersPage,
   MembersQuery,
   Publication,
+  UserStatus,
 } from '../channels/ports.ts';
-import { type NotifyWatchers, WatchlistEvents } from '../channels/users/watchlist-events.ts';
+import { type NotifyWatchers, OnlineUsers } from '../channels/users/online-users.ts';
 import type { Clock, Timers } from '../runtime/ports.ts';
 import { EventCache } from './event-cache.ts';
 import { Histories, type HistoryMeter, type RestoreOptions } from './history/histories.ts';
@@ -55,6 +56,12 @@ export interface HomeOptions {
 
 const NO_MEMBERS: readonly Member[] = [];
 
+/** How many connections of each loop are signed in as a user. */
+class SignedInUser extends Shares {
+  /** Since when the user has been online. Milliseconds since 1970. */
+  sinceMs = 0;
+}
+
 /**
  * The authority over the topics whose home is this loop: it processes the statements of all loops, decides, and sends
  * out the decisions. It answers synchronously. Pure: how loops exchange messages is the engine's concern.
@@ -64,7 +71,7 @@ export class Home {
   readonly histories: Histories;
   private readonly keys: PublishedKeys;
   /** How many connections of each loop are signed in as a user, by app and user. Exact for apps that limit them. */
-  private readonly users = new Map<string, Shares>();
+  private readonly users = new Map<string, SignedInUser>();
   /** The loops that watch a user, by app and user. */
   private readonly watchers = new Map<string, Shares>();
   private readonly cache: EventCache;
@@ -73,7 +80,7 @@ export class Home {
   private readonly lifecycle: LifecycleEvents;
   private readonly memberChanges: MemberChanges;
   private readonly memberBatches: MemberBatches;
-  private readonly watchlists: WatchlistEvents;
+  private readonly onlineUsers: OnlineUsers;
   /** The ends of members that stay without connections, by topic and user. */
   private readonly stays: Delays<string>;
 
@@ -97,7 +104,7 @@ export class Home {
     this.lifecycle = new LifecycleEvents({ timers, send, webhooks });
     this.memberChanges = new MemberChanges(timers, send);
     this.memberBatches = new MemberBatches(timers, send);
-    this.watchlists = new WatchlistEvents(timers, notifyWatchers);
+    this.onlineUsers = new OnlineUsers({ timers, notifyWatchers, lastSeenMax: itemsHere });
     this.stays = new Delays(timers);
   }
 
@@ -232,6 +239,7 @@ export class Home {
     this.cache.forgetApp(appId);
     this.keys.forgetApp(appId);
     this.histories.forgetApp(appId);
+    this.onlineUsers.forgetApp(appId);
   }
 
   /** See `Authority.signIn`. */
@@ -240,24 +248,42 @@ export class Home {
     const known = this.users.get(key);
     const most = app.limits.connectionsPerUser;
     if (most > 0 && held + (known?.totalBut(loop) ?? 0) > most) return false;
-    state(this.users, key, loop, held);
-    if (known === undefined) this.watchlists.online(app, userId);
+    if (known === undefined) this.cameOnline(app, userId, loop, held);
+    else known.state(loop, held);
     return true;
   }
 
   /** See `Authority.signOut`. */
   signOut(loop: Loop, app: App, userId: string, held: number): void {
     const key = keyOf(app, userId);
-    const wasOnline = this.users.has(key);
-    state(this.users, key, loop, held);
-    if (wasOnline && !this.users.has(key)) this.watchlists.offline(app, userId);
+    const user = this.users.get(key);
+    user?.state(loop, held);
+    if (user?.total !== 0) return;
+    this.users.delete(key);
+    this.onlineUsers.left(app, userId, user.sinceMs);
+  }
+
+  private cameOnline(app: App, userId: string, loop: Loop, held: number): void {
+    const user = new SignedInUser();
+    user.state(loop, held);
+    this.users.set(keyOf(app, userId), user);
+    user.sinceMs = this.onlineUsers.came(app, userId);
   }
 
   /** Returns which of the users are online. A user who went offline a moment ago still counts as online. */
   online(app: App, userIds: readonly string[]): ReadonlySet<string> {
     const isOnline = (userId: string) =>
-      this.users.has(keyOf(app, userId)) || this.watchlists.isLeaving(app, userId);
+      this.users.has(keyOf(app, userId)) || this.onlineUsers.isLeaving(app, userId);
     return new Set(userIds.filter(isOnline));
+  }
+
+  /** See `Authority.userStatuses`. */
+  userStatuses(app: App, userIds: readonly string[]): readonly UserStatus[] {
+    return userIds.map((userId) => {
+      const user = this.users.get(keyOf(app, userId));
+      if (user === undefined) return this.onlineUsers.statusOf(app, userId);
+      return { isOnline: true, sinceMs: user.sinceMs, lastSeenMs: undefined };
+    });
   }
 
   /** The loop watches these users from now on. */
@@ -351,6 +377,7 @@ export class Home {
   flush(): void {
     this.stays.flush();
     this.lifecycle.flush();
+    this.onlineUsers.flush();
     this.histories.stop();
   }
 }

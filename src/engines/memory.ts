@@ -17,6 +17,7 @@ import type {
   MembersPage,
   MembersQuery,
   Publication,
+  UserStatus,
 } from '../channels/ports.ts';
 import type { Clock, Timers } from '../runtime/ports.ts';
 import type { HistoryMeter } from './history/histories.ts';
@@ -94,6 +95,10 @@ export class MemoryEngine implements Authority {
   /** Nothing to do: without watchers on this loop, the broadcast has no receivers. */
   unwatch(): undefined {
     return undefined;
+  }
+
+  userStatuses(app: App, userIds: readonly string[]): readonly UserStatus[] {
+    return this.home.userStatuses(app, userIds);
   }
 
   terminate(app: App, userId: string): void {

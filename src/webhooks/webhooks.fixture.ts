@@ -13,6 +13,7 @@ export function appOf(id: string, webhooks: readonly AppWebhook[]): App {
     clientEvents: false,
     subscriptionCounts: false,
     watchlists: false,
+    offlineSeconds: 3,
     authorizedConnectionsOnly: false,
     allowedOrigins: [],
     limits: {

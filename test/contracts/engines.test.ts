@@ -11,6 +11,7 @@ import { largeContract } from './large.contract.ts';
 import { partsOfLoop } from './loop-parts.ts';
 import { LoopStage } from './loop-stage.ts';
 import { memberViewsContract } from './member-views.contract.ts';
+import { onlineUsersContract } from './online-users.contract.ts';
 
 function clusterOf(
   loops: readonly LoopStage[],
@@ -45,6 +46,7 @@ graceContract('MemoryEngine', memory);
 largeContract('MemoryEngine', memory);
 historyContract('MemoryEngine', memory);
 memberViewsContract('MemoryEngine', memory);
+onlineUsersContract('MemoryEngine', memory);
 
 /** Loops of one process, whose messages arrive in later turns, all of one turn together. */
 async function threads(count: number, apps: readonly App[]): Promise<OpenCluster> {
@@ -97,4 +99,5 @@ for (const count of [1, 2, 3, 8]) {
   largeContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
   historyContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
   memberViewsContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
+  onlineUsersContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
 }

@@ -6,7 +6,7 @@ import type { Audience, Authority, Entered, Exit, SendOptions } from '../../src/
 import { presenceRuleOf } from '../../src/channels/presence-rule.ts';
 import type { SocketId } from '../../src/channels/socket-id.ts';
 import { LocalChannels } from '../../src/channels/subscribing/local-channels.ts';
-import { watchTopic } from '../../src/channels/users/watchlist-events.ts';
+import { watchTopic } from '../../src/channels/users/watch-topic.ts';
 import { eventMessage } from '../../src/channels/wire.ts';
 import { channel } from './values.ts';
 

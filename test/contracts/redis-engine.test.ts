@@ -8,6 +8,7 @@ import { graceContract } from './grace.contract.ts';
 import { historyContract } from './history.contract.ts';
 import { largeContract } from './large.contract.ts';
 import { memberViewsContract } from './member-views.contract.ts';
+import { onlineUsersContract } from './online-users.contract.ts';
 import { RedisLoops } from './redis-loops.ts';
 import { appWith, channel } from './values.ts';
 
@@ -44,6 +45,7 @@ for (const contract of [
   largeContract,
   historyContract,
   memberViews,
+  onlineUsersContract,
 ]) {
   contract('RedisEngine of 3 loops', async (apps) => {
     const cluster = await RedisLoops.open([redis.url], apps, 3);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'bun:test';
 import { RedisClient } from 'bun';
-import { SIGN } from '../../src/engines/redis/scripts/statements.ts';
+import { SIGN } from '../../src/engines/redis/scripts/users.ts';
 import { type OwnRedis, startRedis } from '../../testing/servers/redis.ts';
 import { type Fate, type RedisLoop, RedisLoops } from './redis-loops.ts';
 import { appWith } from './values.ts';
@@ -89,7 +89,10 @@ it('are no commands and no fields of apps without the limit', async () => {
   expect(stats).not.toContain('cmdstat_hgetall');
   const keys = (await asking.send('KEYS', ['*T:plain/*'])) as string[];
   expect(keys).toHaveLength(1);
-  expect(await asking.send('HGETALL', keys)).toEqual({ '#': '1' });
+  expect(await asking.send('HGETALL', keys)).toEqual({
+    '#': '1',
+    s: String(cluster.clock.now()),
+  });
   asking.close();
   await cluster.close();
 });

@@ -23,7 +23,7 @@ import {
   readSigned,
 } from './presented-user.ts';
 import { leavePlace, takePlace } from './user-places.ts';
-import { watchTopic } from './watchlist-events.ts';
+import { watchTopic } from './watch-topic.ts';
 
 /** The limit of users that one connection may watch. Source: Channels protocol, §16. */
 const WATCHLIST_MAX = 100;

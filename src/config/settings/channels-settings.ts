@@ -83,7 +83,7 @@ const limits = z.strictObject({
   ),
   queriesPerSecond: limit(
     10_000,
-    'GET requests and calls of `terminate_connections` per second. An answer counts one more per 10 KiB, a listing per 10 channels that it lists and per 50 that it looks through, a history per 10 events, a page of users per 100. More are refused with 429',
+    'GET requests and calls of `terminate_connections` and `users/status` per second. An answer counts one more per 10 KiB, a listing per 10 channels that it lists and per 50 that it looks through, a history per 10 events, a page of users per 100, `users/status` per 50 users. More are refused with 429',
   ),
   historyBytes: wholeNumber(
     { min: 0, max: Number.MAX_SAFE_INTEGER },
@@ -257,6 +257,11 @@ export const appSettings = z
     clientEvents: onOff(false, 'Allow client events.'),
     subscriptionCounts: onOff(false, 'Send `subscription_count` events to subscribers.'),
     watchlists: onOff(false, 'Allow signed-in users to watch whether other users are online.'),
+    offlineSeconds: wholeNumber(
+      { min: 0, max: 300 },
+      3,
+      'Seconds until a user without connections counts as offline, for watchlists and `users/status`.',
+    ),
     authorizedConnectionsOnly: onOff(
       false,
       'Close connections that neither sign in nor join a private channel within `channels.authorizationTimeoutSeconds`.',

@@ -451,6 +451,7 @@ export type App = {
   readonly clientEvents: boolean;
   readonly subscriptionCounts: boolean;
   readonly watchlists: boolean;
+  readonly offlineSeconds: number;
   readonly authorizedConnectionsOnly: boolean;
   readonly allowedOrigins: readonly string[];
   readonly grants?: AppGrants | undefined;
@@ -474,6 +475,7 @@ export type AppChanges = {
   readonly clientEvents?: boolean | undefined;
   readonly subscriptionCounts?: boolean | undefined;
   readonly watchlists?: boolean | undefined;
+  readonly offlineSeconds?: number | undefined;
   readonly authorizedConnectionsOnly?: boolean | undefined;
   readonly allowedOrigins?: readonly string[] | undefined;
   readonly grants?: AppGrantsInput | undefined;
@@ -600,6 +602,7 @@ export type ChangedApp = {
   readonly clientEvents: boolean;
   readonly subscriptionCounts: boolean;
   readonly watchlists: boolean;
+  readonly offlineSeconds: number;
   readonly authorizedConnectionsOnly: boolean;
   readonly allowedOrigins: readonly string[];
   readonly grants?: AppGrants | undefined;
@@ -939,6 +942,7 @@ export type NewApp = {
   readonly clientEvents?: boolean | undefined;
   readonly subscriptionCounts?: boolean | undefined;
   readonly watchlists?: boolean | undefined;
+  readonly offlineSeconds?: number | undefined;
   readonly authorizedConnectionsOnly?: boolean | undefined;
   readonly allowedOrigins?: readonly string[] | undefined;
   readonly grants?: AppGrantsInput | undefined;

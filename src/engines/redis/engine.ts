@@ -19,8 +19,9 @@ import type {
   MembersPage,
   MembersQuery,
   Publication,
+  UserStatus,
 } from '../../channels/ports.ts';
-import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.ts';
+import { watchChannel, watchTopic } from '../../channels/users/watch-topic.ts';
 import { FairBudget } from '../../runtime/fairness/fair-budget.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { every } from '../../runtime/time/every.ts';
@@ -44,8 +45,7 @@ import { partitionIn, Queries } from './queries.ts';
 import type { ClusterQuotas } from './quotas/cluster-quotas.ts';
 import type { RedisLink } from './redis-link.ts';
 import { FORGET_HISTORY } from './scripts/histories.ts';
-import { USERS } from './scripts/queries.ts';
-import { TERMINATE } from './scripts/statements.ts';
+import { TERMINATE, USERS } from './scripts/users.ts';
 import { readMissed } from './topics/catch-up.ts';
 import { RedisChannel } from './topics/channel.ts';
 import { Topics } from './topics/topics.ts';
@@ -219,6 +219,10 @@ export class RedisEngine implements Authority {
     this.stopWatching(userIds.map((userId) => this.userOf(app, userId)));
   }
 
+  userStatuses(app: App, userIds: readonly string[]): Promise<readonly UserStatus[]> {
+    return this.queries.userStatuses(app, userIds);
+  }
+
   async terminate(app: App, userId: string): Promise<void> {
     const partition = this.partitionOf(app, watchChannel(userId));
     await this.publisher.callSoon(app, partition, TERMINATE, [watchTopic(app, userId)]);
@@ -281,6 +285,7 @@ export class RedisEngine implements Authority {
 
   /** The settings of apps have changed. */
   appsChanged(): void {
+    this.topics.appsChanged();
     const rules = statedRules(this.options.allApps());
     if (rules.join() === this.rules.join()) return;
     this.rules = rules;

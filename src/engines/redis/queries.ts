@@ -13,12 +13,14 @@ import type {
   Member,
   MembersPage,
   MembersQuery,
+  UserStatus,
 } from '../../channels/ports.ts';
+import { watchChannel, watchTopic } from '../../channels/users/watch-topic.ts';
 import { membersPage, type NumberedMember } from '../members-page.ts';
 import { PARTITIONS, partitionOf } from '../partition.ts';
 import { pageToRead, readHistoryPage } from './history/page.ts';
 import { rulesText } from './history/rules.ts';
-import type { Reply } from './link/reply.ts';
+import { type Reply, textsOf } from './link/reply.ts';
 import type { RedisScript } from './link/script.ts';
 import type { Partition } from './partition.ts';
 import { READ_HISTORY } from './scripts/histories.ts';
@@ -31,6 +33,7 @@ import {
   MEMBERS_PAGE,
   PAGE,
 } from './scripts/queries.ts';
+import { USER_STATUSES } from './scripts/users.ts';
 import { readCached } from './topics/cached-event.ts';
 import { readMembers, userIdText } from './topics/stream-message.ts';
 import { RedisWalk } from './walk.ts';
@@ -88,6 +91,19 @@ export class Queries {
     );
   }
 
+  async userStatuses(app: App, userIds: readonly string[]): Promise<readonly UserStatus[]> {
+    const partitionOfUser = (id: string) => partitionIn(this.partitions, app, watchChannel(id));
+    const byUser = new Map<string, UserStatus>();
+    await Promise.all(
+      Array.from(Map.groupBy(new Set(userIds), partitionOfUser), async ([partition, ids]) => {
+        const topics = ids.map((id) => watchTopic(app, id));
+        const answer = textsOf([...(await query(partition, USER_STATUSES, topics))]);
+        for (const [n, id] of ids.entries()) byUser.set(id, readUserStatus(answer[n]));
+      }),
+    );
+    return userIds.map((id) => byUser.get(id) ?? readUserStatus(undefined));
+  }
+
   async channelCountOf(app: App): Promise<number> {
     const counts = await Promise.all(
       this.partitions.map((partition) => query(partition, CHANNEL_COUNT, [app.id])),
@@ -133,6 +149,14 @@ export class Queries {
     const args = [topicOf(app, channel), ...more];
     return query(partitionIn(this.partitions, app, channel.text), script, args);
   }
+}
+
+/** See `USER_STATUSES`. */
+function readUserStatus(text = '-'): UserStatus {
+  const atMs = text.length > 1 ? Number(text.slice(1)) : undefined;
+  return text.startsWith('+')
+    ? { isOnline: true, sinceMs: atMs, lastSeenMs: undefined }
+    : { isOnline: false, sinceMs: undefined, lastSeenMs: atMs };
 }
 
 /** Asks a partition, or fails immediately: for a query, a refusal is better than a late answer. */

@@ -20,8 +20,9 @@ import type {
   MembersPage,
   MembersQuery,
   Publication,
+  UserStatus,
 } from '../../channels/ports.ts';
-import { watchChannel } from '../../channels/users/watchlist-events.ts';
+import { watchChannel } from '../../channels/users/watch-topic.ts';
 import type { Clock, Timers } from '../../runtime/ports.ts';
 import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
@@ -262,6 +263,19 @@ export class ThreadsEngine implements Authority {
     return after(stated, nothing);
   }
 
+  userStatuses(app: App, userIds: readonly string[]): MaybePromise<readonly UserStatus[]> {
+    const asked = mapAll(this.byHome(app, userIds), ([home, ids]) => {
+      const found = (statuses: readonly UserStatus[]) =>
+        ids.map((userId, n) => [userId, statuses[n]] as const);
+      if (home === this.loop) return found(this.home.userStatuses(app, ids));
+      return this.ask(home, ['user-statuses', app.id, ids], found);
+    });
+    return after(asked, (found) => {
+      const byUser = new Map(found.flat());
+      return userIds.map((userId) => byUser.get(userId) ?? UNKNOWN_USER);
+    });
+  }
+
   terminate(app: App, userId: string): MaybePromise<void> {
     const home = this.homeOfUser(app, userId);
     if (home === this.loop) return this.endEverywhere(app, userId);
@@ -393,6 +407,9 @@ export class ThreadsEngine implements Authority {
     return [...Map.groupBy(userIds, (userId) => this.homeOfUser(app, userId))];
   }
 }
+
+/** Nobody has seen the user. */
+const UNKNOWN_USER: UserStatus = { isOnline: false, sinceMs: undefined, lastSeenMs: undefined };
 
 function same<T>(answer: T): T {
   return answer;

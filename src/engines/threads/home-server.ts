@@ -109,6 +109,8 @@ export class TopicHomeServer {
       case 'unwatch':
         home.unwatch(from, app, question[2]);
         return answers.took();
+      case 'user-statuses':
+        return answers.answer<'user-statuses'>(home.userStatuses(app, question[2]));
       case 'members':
         return answers.answer<'members'>(home.members(app, channelOf(question[2])));
       case 'members-page': {

@@ -12,6 +12,7 @@ import type {
   Member,
   MembersPage,
   MembersQuery,
+  UserStatus,
 } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 
@@ -63,6 +64,7 @@ interface HomeQuestions {
   /** Answers with the users that are online. */
   watch: { asks: [userIds: readonly string[]]; answer: readonly string[] };
   unwatch: { asks: [userIds: readonly string[]]; answer: undefined };
+  'user-statuses': { asks: [userIds: readonly string[]]; answer: readonly UserStatus[] };
   members: { asks: [channel: ChannelText]; answer: readonly Member[] };
   'members-page': { asks: [channel: ChannelText, query: MembersQuery]; answer: MembersPage };
   member: { asks: [channel: ChannelText, userId: string]; answer: Member | undefined };

@@ -202,7 +202,8 @@ function sharesOf({ memoryBytes, config, threads, openFiles }: SharesOptions) {
       usual: REMEMBERED_MAX.items,
       set: undefined,
       least: 1_000,
-      cost: 1_400 * isRemembered,
+      // One of each kind.
+      cost: 1_600 * isRemembered,
       weight: 4,
     },
     unfinishedBytes: {

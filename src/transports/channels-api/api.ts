@@ -156,10 +156,10 @@ export class ChannelsApi {
   }
 
   /** Called before the body is read, because reading it costs more than the signature. */
-  private refuseOverRate({ userId }: ChannelsRoute, app: App): ApiRefusal | undefined {
+  private refuseOverRate({ isQuery }: ChannelsRoute, app: App): ApiRefusal | undefined {
     const { usage } = this.hub;
     if (!app.enabled) return undefined;
-    return userId === undefined ? refuseTrigger(usage, app) : refuseQuery(usage, app);
+    return isQuery ? refuseQuery(usage, app) : refuseTrigger(usage, app);
   }
 
   private run(

@@ -2,19 +2,14 @@ import { type FieldNames, readRevocation } from '../../channels/grants/read-revo
 import { TOO_MANY } from '../../channels/grants/revocations.ts';
 import type { RevokeOutcome } from '../../channels/hub.ts';
 import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
-import { parseJsonObject } from '../../runtime/json-object.ts';
-import { printable } from '../../runtime/logging/printable.ts';
-import { textOf } from './body-text.ts';
 import { type Answer, type Call, EMPTY } from './call.ts';
 import { refuseExtraneous } from './extraneous.ts';
 import { ApiRefusal, invalid } from './problems.ts';
+import { readFields } from './read-fields.ts';
 import { rateLimited } from './refuse-usage.ts';
 
 /** The limit of a body: enough for every one that is right. */
 const BODY_BYTES_MAX = 8192;
-
-/** Characters of an unknown field that are shown. */
-const SHOWN_MAX = 100;
 
 const names = {
   userId: 'user_id',
@@ -28,18 +23,8 @@ export function revoke({ hub, app, parameters, body }: Call): MaybePromise<Answe
   const refused = refuseExtraneous(parameters);
   if (refused !== undefined) return refused;
   if (app.grants === undefined) return invalid('revocations: the app takes no grants');
-  if (body.length > BODY_BYTES_MAX) {
-    return invalid(`The body may have at most ${BODY_BYTES_MAX} bytes`);
-  }
-  const text = textOf(body);
-  if (text instanceof ApiRefusal) return text;
-  const given = parseJsonObject(text);
-  if (given === undefined) return invalid('The body must be a JSON object');
-  const known: readonly string[] = Object.values(names);
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
-  if (unknown !== undefined) {
-    return invalid(`${printable(unknown.slice(0, SHOWN_MAX))}: unknown field`);
-  }
+  const given = readFields(body, Object.values(names), BODY_BYTES_MAX);
+  if (given instanceof ApiRefusal) return given;
   const read = readRevocation(
     {
       // Libraries send null for what is absent.

@@ -5,6 +5,7 @@ import { channelStats, describeChannel, listChannels } from './queries/query-cha
 import { describeMember, listMembers } from './queries/query-members.ts';
 import { revoke } from './revoke.ts';
 import { terminateConnections } from './terminate-connections.ts';
+import { userStatuses } from './user-statuses.ts';
 
 export type Method = 'GET' | 'POST';
 
@@ -25,6 +26,7 @@ export const routes: readonly (readonly [
   ['GET', '/apps/:app/channels/:channel/history', readHistory],
   ['POST', '/apps/:app/channels/:channel/forget_history', forgetHistory],
   ['POST', '/apps/:app/revocations', revoke],
+  ['POST', '/apps/:app/users/status', userStatuses],
   ['POST', '/apps/:app/users/:user/terminate_connections', terminateConnections],
   // The Python library's path: the app is that of the key.
   ['POST', '/users/:user/terminate_connections', terminateConnections],
@@ -36,6 +38,8 @@ export interface ChannelsRoute {
   readonly appId: string | undefined;
   readonly channelText: string | undefined;
   readonly userId: string | undefined;
+  /** Whether a `POST` counts as a query, and not as a trigger. */
+  readonly isQuery: boolean;
   readonly endpoints: Partial<Record<Method, ChannelsEndpoint>>;
 }
 
@@ -122,6 +126,7 @@ function routeOf(
     appId: named(':app'),
     channelText: named(':channel'),
     userId: named(':user'),
+    isQuery: pattern.includes('users'),
     endpoints,
   };
 }

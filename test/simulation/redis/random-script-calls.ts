@@ -18,7 +18,6 @@ import {
   NUMBERS,
   PAGE,
   ROSTER,
-  USERS,
 } from '../../../src/engines/redis/scripts/queries.ts';
 import { ACTIVITY, HOLD, SERVERS, USE } from '../../../src/engines/redis/scripts/quotas.ts';
 import { RECENT_OF_ALL, RECENT_OF_APPS } from '../../../src/engines/redis/scripts/recent-events.ts';
@@ -26,12 +25,11 @@ import {
   DEPARTED,
   ENTER,
   REPORTED,
-  SIGN,
   STATE,
   STATE_AGAIN,
-  TERMINATE,
 } from '../../../src/engines/redis/scripts/statements.ts';
 import { CLAIM, EXIT, SETTLE, TICK } from '../../../src/engines/redis/scripts/upkeep.ts';
+import { SIGN, TERMINATE, USER_STATUSES, USERS } from '../../../src/engines/redis/scripts/users.ts';
 import type { Random } from '../../../testing/random.ts';
 
 /** The keys of the partition begin with it. */
@@ -69,6 +67,7 @@ const user = (r: Random) => r.pick(['ann', 'bob', 'zoë', 'a long name '.repeat(
 const app = (r: Random) => r.pick(['a', 'b']);
 const rules = (r: Random) => r.pick(['r1', 'r1', 'r1', 'r2']);
 const id = (r: Random) => `${r.between(0, 9)}-${r.pick(['half', 'half', 'other'])}`;
+const userFlags = (r: Random) => [r.pick(['', '', '0', '20000']), r.pick(['', '', 5000])];
 const number = (r: Random) => r.pick(['0', '1', '1790000000000000', '99999999999999999']);
 
 const toRead = (r: Random) =>
@@ -115,8 +114,15 @@ const CALLS: readonly (readonly [RedisScript, (random: Random) => Args])[] = [
   [STATE, state],
   [STATE_AGAIN, stateAgain],
   [STATE_AGAIN, stateAgain],
-  [SIGN, (r) => [...held(r), r.pick(USERS_TOPICS), r.pick(['0', '1'])]],
-  [SIGN, (r) => [...held(r), r.pick(USERS_TOPICS), '1', r.between(1, 3), r.pick([2, 3])]],
+  [SIGN, (r) => [...held(r), r.pick(USERS_TOPICS), r.pick(['0', '1']), ...userFlags(r)]],
+  [SIGN, (r) => [...held(r), r.pick(USERS_TOPICS), r.pick(['0', '1']), ...userFlags(r)]],
+  [
+    SIGN,
+    (r) => [
+      ...[...held(r), r.pick(USERS_TOPICS), '1', ...userFlags(r)],
+      ...[r.between(1, 3), r.pick([2, 3])],
+    ],
+  ],
   [TERMINATE, (r) => [...held(r), r.pick(USERS_TOPICS)]],
   [PUBLISH, publish],
   [PUBLISH, publish],
@@ -153,6 +159,7 @@ const CALLS: readonly (readonly [RedisScript, (random: Random) => Args])[] = [
   [CHANNEL_COUNT, (r) => [...held(r), app(r)]],
   [PAGE, (r) => [...held(r), app(r), r.pick(['', 'pre']), r.between(0, 2), r.between(1, 3)]],
   [USERS, (r) => [...held(r), ...USERS_TOPICS]],
+  [USER_STATUSES, (r) => [...held(r), ...USERS_TOPICS]],
   [
     HOLD,
     (r) => [

@@ -14,12 +14,12 @@ import {
   NUMBERS,
   PAGE,
   ROSTER,
-  USERS,
 } from './queries.ts';
 import { ACTIVITY, HOLD, SERVERS, USE } from './quotas.ts';
 import { RECENT_OF_ALL, RECENT_OF_APPS } from './recent-events.ts';
-import { DEPARTED, ENTER, REPORTED, SIGN, STATE, STATE_AGAIN, TERMINATE } from './statements.ts';
+import { DEPARTED, ENTER, REPORTED, STATE, STATE_AGAIN } from './statements.ts';
 import { CLAIM, EXIT, SETTLE, TICK } from './upkeep.ts';
+import { SIGN, TERMINATE, USER_STATUSES, USERS } from './users.ts';
 
 /** Every script that the engine runs. */
 export const ALL_SCRIPTS: readonly RedisScript[] = [
@@ -48,6 +48,7 @@ export const ALL_SCRIPTS: readonly RedisScript[] = [
   CHANNEL_COUNT,
   PAGE,
   USERS,
+  USER_STATUSES,
   HOLD,
   USE,
   ACTIVITY,

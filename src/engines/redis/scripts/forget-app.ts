@@ -16,7 +16,7 @@ for _, topic in ipairs(topics) do forgetCached(app, topic) end
 local keys = 0
 while keys < ${FORGOTTEN_AT_ONCE} and forgetOldestKey(app) do keys = keys + 1 end
 -- What is counted of recent events is counted anew by a tick.
-call('DEL', P .. 'Q:' .. ARGV[2] .. '/' .. app, P .. 'B:' .. app, P .. 'GE:' .. app, P .. 'GL:' .. app)
+call('DEL', P .. 'Q:' .. ARGV[2] .. '/' .. app, P .. 'B:' .. app, P .. 'GE:' .. app, P .. 'GL:' .. app, P .. 'LS:' .. app)
 -- Histories of an earlier generation do not count.
 call('HINCRBY', P .. 'HA', app, 1)
 if #topics + keys >= ${FORGOTTEN_AT_ONCE} then return {'more'} end

@@ -87,20 +87,3 @@ end
 return {'ok', rows, #found == ${2 * EXAMINED_MAX} and found[#found] or ''}
 `,
 );
-
-/**
- * Returns the number of the latest change of any user, and of each user whether they are online and when their connections
- * were last terminated. Arguments: node, epoch, topics.
- */
-export const USERS = script(`
-local refused = refusal(ARGV[1], ARGV[2])
-if refused then return {refused} end
-local answer = {'ok', call('GET', P .. 'S') or '0'}
-for i = 3, #ARGV do
-  local state = call('HMGET', P .. 'T:' .. ARGV[i], '#', 'x')
-  -- A user who left a moment ago still counts as online.
-  local online = state[1] or call('ZSCORE', W, 'o' .. ARGV[i])
-  answer[#answer + 1] = {online and '1' or '0', state[2] or '0'}
-end
-return answer
-`);

@@ -27,7 +27,9 @@ local function text(number) return string.format('%.0f', number) end
  * | `Q:day/app` | messages of an app on a day: `b` of backends, `c` of clients |
  * | `B:app` | token buckets of an app: tokens of triggers (`t`) and queries (`q`), and when they were counted (`t@`, `q@`) |
  * | `u:loop` | the number of the last statement of a loop about usage |
- * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `l` a large channel: the flag of `STATE` with which it became occupied, `j` the number of its last member, `x` last termination, `r` until when the latest departure waits (where members may stay); of users with a limit, `c` and a node: its connections |
+ * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `l` a large channel: the flag of `STATE` with which it became occupied, `j` the number of its last member, `x` last termination, `r` until when the latest departure waits (where members may stay); of users since when they have been online (`s`), the flags of `SIGN` (`f`), and with a limit, `c` and a node: its connections |
+ * | `UL:topic` | since when a user has been online who has no connections, but still counts as online |
+ * | `LS:app` | sorted set by time: when users were last seen |
  * | `U:topic`, `I:topic` | members: how many nodes hold each; sequence number and info of each |
  * | `Z:topic` | sorted set of the members of a large channel by the numbers of their joining, which are in `I:topic` too |
  * | `C:app`, `A` | sorted set of the occupied channels, in the order in which they became so; the last number by app |
@@ -149,12 +151,6 @@ local function remembered(topic)
   if left <= 0 then return nil end
   local isNewest = event[4] and event[4] ~= '' and call('HGET', P .. 'HM:' .. topic, 'n') == event[4]
   return {text(left), event[2], event[3], isNewest and event[4] or ''}
-end
-local function signOut(topic)
-  local T = P .. 'T:' .. topic
-  if call('HINCRBY', T, '#', -1) > 0 then return end
-  call('DEL', T)
-  later('o' .. topic, ${GRACE_MS})
 end
 `;
 

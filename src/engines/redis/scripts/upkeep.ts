@@ -2,6 +2,7 @@ import { CHANGES } from './changes.ts';
 import { HISTORIES, SWEEP_HISTORIES } from './histories.ts';
 import { NOTE_OLD_NODES, SWEEP_RECENT } from './recent-events.ts';
 import { LEASE_MS, script } from './script.ts';
+import { SIGN_OUT } from './users.ts';
 import { GRACE_MS, OWN_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
 
 /** How many due items one call takes, so that no script runs for long. */
@@ -111,6 +112,7 @@ return {'ok', dueMs, claims}
  * bytes of histories, and how many events were forgotten.
  */
 export const TICK = script(`${HISTORIES}${SWEEP_HISTORIES}${CHANGES}${SWEEP_RECENT}${NOTE_OLD_NODES}
+${SIGN_OUT}
 ${CLAIM_DUE}
 knowWebhooks()
 local ended = 0
@@ -119,6 +121,11 @@ local function endLease(node)
   if call('ZREM', P .. 'L', node) == 1 then call('ZADD', P .. 'D', nowMs(), node) end
 end
 local function sinceEndMs(node) return nowMs() - tonumber(call('ZSCORE', P .. 'D', node) or text(nowMs())) end
+-- The connections of a user have ended with a node, so many milliseconds ago.
+local function endUser(topic, agoMs)
+  local offlineMs = offlineMsOf(call('HGET', P .. 'T:' .. topic, 'f') or '')
+  signOut(topic, nowMs() - agoMs, math.max(offlineMs - agoMs, math.min(offlineMs, ${GRACE_MS})))
+end
 local function sweep(node, limit)
   local M, N, O, H, swept = P .. 'M:' .. node, P .. 'N:' .. node, P .. 'O:' .. node, P .. 'H:' .. node, 0
   local function some(key)
@@ -152,7 +159,7 @@ local function sweep(node, limit)
     end
     for _, topic in ipairs(some(O)) do
       call('HDEL', O, topic)
-      signOut(topic)
+      endUser(topic, sinceEndMs(node) + ${LEASE_MS})
     end
   end
   if call('EXISTS', M, N, O, H) == 0 then

@@ -1,7 +1,7 @@
 import type { App } from '../../../channels/app.ts';
 import type { ChannelName } from '../../../channels/channel-name.ts';
 import { topicOf } from '../../../channels/event.ts';
-import { watchTopic } from '../../../channels/users/watchlist-events.ts';
+import { watchTopic } from '../../../channels/users/watch-topic.ts';
 import type { Follows } from '../follows.ts';
 import type { LoopParts } from '../loop.ts';
 import type { Partition } from '../partition.ts';
@@ -60,6 +60,11 @@ export class Topics {
     this.users.set(stream, one);
     partition.topics.add(one);
     return one;
+  }
+
+  /** The settings of apps have changed. */
+  appsChanged(): void {
+    for (const user of this.users.values()) user.appChanged();
   }
 
   /** Forgets channels and users that this loop no longer holds. */

@@ -1,11 +1,12 @@
+import type { App } from '../../../channels/app.ts';
 import { broadcast } from '../../../channels/broadcast.ts';
-import { watchChannel, watchTopic } from '../../../channels/users/watchlist-events.ts';
+import { watchChannel, watchTopic } from '../../../channels/users/watch-topic.ts';
 import { watchlistEvents } from '../../../channels/wire.ts';
 import { Unreadable } from '../../../runtime/unreadable.ts';
 import { type Reply, textsOf } from '../link/reply.ts';
 import type { RestateReason } from '../restatements.ts';
-import { USERS } from '../scripts/queries.ts';
-import { SIGN } from '../scripts/statements.ts';
+import { SIGN, USERS } from '../scripts/users.ts';
+import { GRACE_MS } from '../scripts/webhook-events.ts';
 import { StatedTopic, type StatedTopicOptions } from './stated-topic.ts';
 import type { NumberedText } from './stream-message.ts';
 
@@ -22,6 +23,10 @@ export class RedisUser extends StatedTopic {
   /** Only known while the user is watched. */
   isOnline = false;
   private isSignedIn = false;
+  /** Since when this loop has had connections of the user. */
+  private signedInAtMs = 0;
+  /** How the app counts who is online, as it was stated last. */
+  private statedFlags = '';
   /** Connections of this loop that are signed in. Only stated if the app limits them. */
   private held = 0;
   private signingIn = 0;
@@ -80,7 +85,10 @@ export class RedisUser extends StatedTopic {
       return false;
     }
     // Terminations from before this sign-in do not affect this connection.
-    if (!this.isSignedIn) this.terminatedAt = Math.max(this.terminatedAt, Number(number));
+    if (!this.isSignedIn) {
+      this.terminatedAt = Math.max(this.terminatedAt, Number(number));
+      this.signedInAtMs = this.partition.nowMs;
+    }
     this.isSignedIn = true;
     this.held = held;
     return true;
@@ -92,10 +100,16 @@ export class RedisUser extends StatedTopic {
   }
 
   /** States what this loop has now. Never fails: if stating is impossible now, it happens later. */
-  async signOut(held: number): Promise<void> {
+  signOut(held: number): Promise<void> {
     this.isSignedIn = held > 0;
     this.held = held;
-    await this.stateSoon(() => this.state());
+    return this.stateSoon(() => this.state());
+  }
+
+  /** The app may count otherwise now who is online. */
+  appChanged(): void {
+    if (this.isSignedIn && this.statedFlags !== userFlags(this.app))
+      this.partition.unsure.add(this);
   }
 
   protected async stateAgain(reason: RestateReason): Promise<void> {
@@ -103,7 +117,7 @@ export class RedisUser extends StatedTopic {
     if (reason === 'lost') this.terminatedAt = 0;
     if (reason === 'lost' && this.known !== undefined) this.known = 0;
     // Nothing was stated since, so there is nothing to remove.
-    if (this.isSignedIn || reason === 'unsure') await this.state();
+    if (this.isSignedIn || reason === 'unsure') await this.state(reason);
     if (this.watchers > 0) await this.read();
   }
 
@@ -140,17 +154,27 @@ export class RedisUser extends StatedTopic {
     this.isOnline = false;
   }
 
-  private async state(): Promise<void> {
+  private async state(reason?: RestateReason): Promise<void> {
     const isIn = this.isSignedIn;
     // Connections that are signing in are stated by their sign-in.
     if (!isIn && this.signingIn > 0) return;
-    await this.stateThat(isIn, this.app.limits.connectionsPerUser > 0 ? [this.held] : []);
+    const places = this.app.limits.connectionsPerUser > 0 ? [this.held] : [];
+    const ageMs = Math.round(this.partition.nowMs - this.signedInAtMs);
+    await this.stateThat(isIn, places, reason === 'lost' ? `${ageMs}` : '');
   }
 
-  /** `places`: see `SIGN`. */
-  private stateThat(isIn: boolean, places: readonly number[]): Promise<readonly Reply[]> {
-    this.partition.outbox.sendBefore(this.partition, this.app.id);
-    return this.partition.state(SIGN, [this.topic, isIn ? '1' : '0', ...places]);
+  /** `places` and `ageMs`: see `SIGN`. */
+  private async stateThat(
+    isIn: boolean,
+    places: readonly number[],
+    ageMs = '',
+  ): Promise<readonly Reply[]> {
+    const { app, partition, topic } = this;
+    partition.outbox.sendBefore(partition, app.id);
+    const flags = userFlags(app);
+    const answer = await partition.state(SIGN, [topic, isIn ? '1' : '0', flags, ageMs, ...places]);
+    this.statedFlags = flags;
+    return answer;
   }
 
   private change(number: number, isOnline: boolean): void {
@@ -162,4 +186,10 @@ export class RedisUser extends StatedTopic {
       isOnline ? watchlistEvents([userId], []) : watchlistEvents([], [userId]);
     broadcast(this.loop.broadcaster, { app, channel: watchChannel(userId), makeFrame });
   }
+}
+
+/** How an app counts who is online; see `SIGN`. */
+function userFlags({ offlineSeconds }: App): string {
+  const offlineMs = 1000 * offlineSeconds;
+  return offlineMs === GRACE_MS ? '' : `${offlineMs}`;
 }

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'bun:test';
+import type { App } from '../../src/channels/app.ts';
+import type { UserStatus } from '../../src/channels/ports.ts';
+import type { OpenCluster } from './authority.contract.ts';
+import type { LoopStage } from './loop-stage.ts';
+import { appWith } from './values.ts';
+
+const app = appWith({});
+const patient: App = { ...appWith({}, 'patient'), offlineSeconds: 20 };
+
+/** Users with different homes, however many loops there are. */
+const USERS = Array.from({ length: 6 }, (_, n) => `user-${n}`);
+
+const OFFLINE = { isOnline: false, sinceMs: undefined, lastSeenMs: undefined };
+
+/** What the core expects of any authority about who is online. */
+export function onlineUsersContract(
+  name: string,
+  open: (apps: readonly App[]) => Promise<OpenCluster>,
+): void {
+  const stage = async () => {
+    const cluster = await open([app, patient]);
+    const at = (n: number): LoopStage => {
+      const loop = cluster.loops[n % cluster.loops.length];
+      if (loop === undefined) throw new Error('There is no loop');
+      return loop;
+    };
+    const goOn = async (ms: number) => {
+      await cluster.advance(ms);
+      await cluster.settled();
+    };
+    const statuses = async (of: App, users = USERS) =>
+      await at(1).authority.userStatuses(of, users);
+    return Object.assign(cluster, { at, goOn, statuses });
+  };
+  const online = (sinceMs: number) => ({ isOnline: true, sinceMs, lastSeenMs: undefined });
+  const all = (status: UserStatus) => USERS.map(() => status);
+
+  describe(`${name} keeps the contract of who is online`, () => {
+    it('answers for each user in the order asked, as often as asked', async () => {
+      const { at, clock, statuses } = await stage();
+      await at(0).signIn(app, 'user-4');
+      const here = online(clock.now());
+      expect(await statuses(app, ['bob', 'user-4', 'ann', 'user-4'])).toEqual([
+        OFFLINE,
+        here,
+        OFFLINE,
+        here,
+      ]);
+      expect(await statuses(patient, ['user-4'])).toEqual([OFFLINE]);
+    });
+
+    it('says since when a user is online: since the first of all connections', async () => {
+      const { at, clock, goOn, statuses } = await stage();
+      for (const user of USERS) await at(0).signIn(app, user);
+      const sinceMs = clock.now();
+      await goOn(10_000);
+      for (const user of USERS) await at(2).signIn(app, user);
+      for (const user of USERS) await at(0).signOut(app, user);
+      await goOn(10_000);
+      expect(await statuses(app)).toEqual(all(online(sinceMs)));
+    });
+
+    it('lets a user who is back in time be online since the same time, on any loop', async () => {
+      const { at, clock, goOn, statuses } = await stage();
+      for (const user of USERS) await at(1).signIn(app, user);
+      const sinceMs = clock.now();
+      for (const [from, to] of [
+        [1, 1],
+        [1, 2],
+        [2, 0],
+      ] as const) {
+        for (const user of USERS) await at(from).signOut(app, user);
+        await goOn(2000);
+        expect(await statuses(app)).toEqual(all(online(sinceMs)));
+        for (const user of USERS) await at(to).signIn(app, user);
+        await goOn(5000);
+      }
+      expect(await statuses(app)).toEqual(all(online(sinceMs)));
+    });
+
+    it('says when the last connection ended of users who are offline, for seven days', async () => {
+      const { at, clock, goOn, statuses } = await stage();
+      for (const user of USERS) for (const n of [0, 1]) await at(n).signIn(app, user);
+      for (const user of USERS) await at(0).signOut(app, user);
+      await goOn(5000);
+      for (const user of USERS) await at(1).signOut(app, user);
+      const lastSeenMs = clock.now();
+      await goOn(4000);
+      expect(await statuses(app)).toEqual(all({ ...OFFLINE, lastSeenMs }));
+      await goOn(7 * 24 * 3_600_000 - 10_000);
+      expect(await statuses(app)).toEqual(all({ ...OFFLINE, lastSeenMs }));
+      await goOn(7_000);
+      expect(await statuses(app)).toEqual(all(OFFLINE));
+    });
+
+    it('lets users count as online for as long as their app says', async () => {
+      const { at, clock, goOn, statuses } = await stage();
+      for (const user of USERS) await at(0).signIn(patient, user);
+      const sinceMs = clock.now();
+      await at(2).watch(patient, USERS);
+      for (const user of USERS) await at(0).signOut(patient, user);
+      await goOn(19_000);
+      expect(await statuses(patient)).toEqual(all(online(sinceMs)));
+      expect(at(2).watched()).toEqual([]);
+      await goOn(2000);
+      const gone = { ...OFFLINE, lastSeenMs: sinceMs };
+      expect(await statuses(patient)).toEqual(all(gone));
+      expect(at(2).watched().toSorted()).toEqual(USERS.map((user) => `offline ${user}`));
+    });
+  });
+}
