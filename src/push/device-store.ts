@@ -37,7 +37,7 @@ export interface DeviceStore {
   /** `'full'`: the device has `max` other interests. */
   addInterest(added: NewInterest): Promise<'added' | 'full' | InterestRefusal>;
   removeInterest(one: DeviceInterest): Promise<boolean>;
-  /** Deletes the devices of a user. Returns how many there were. */
+  /** Deletes the devices and the preferences of a user. Returns how many devices there were. */
   deleteUser(instance: number, userId: string): Promise<number>;
 }
 
@@ -65,6 +65,8 @@ export interface NewRegistration {
 
 export interface MetadataChange extends DeviceKey {
   readonly metadata: DeviceMetadata;
+  /** The language by the headers of the request; `undefined` keeps the one before. */
+  readonly acceptLanguage?: string | undefined;
   readonly nowMs: number;
 }
 

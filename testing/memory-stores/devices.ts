@@ -25,6 +25,14 @@ import type {
   Recipient,
 } from '../../src/push/model/device.ts';
 import type { DevicePause, NewDevicePause } from '../../src/push/model/device-pause.ts';
+import type { PreferenceChanges, Preferences } from '../../src/push/model/preferences.ts';
+import type {
+  DevicePreferences,
+  PreferenceStore,
+  TokenOfInstance,
+  UserOfInstance,
+  UserPreferences,
+} from '../../src/push/preference-store.ts';
 import { StoreLost } from '../../src/push/store-faults.ts';
 import type { InstanceCounts } from '../../src/stores/push/devices/instance-counts.ts';
 
@@ -41,6 +49,8 @@ export interface KeptDevice {
   /** When a gateway accepted its token for the first time; `undefined`: never. */
   acceptedAtMs: number | undefined;
   pause: DevicePause | undefined;
+  preferences: Preferences;
+  acceptLanguage: string | undefined;
 }
 
 /** What is stored of a device with a dead token. */
@@ -154,6 +164,7 @@ export class MemoryDevices implements DeviceStore {
       known.registered = { ...device, id, platform };
       known.metadata = device.metadata;
       known.seenAtMs = nowMs;
+      known.acceptLanguage = device.acceptLanguage ?? known.acceptLanguage;
       if (bundleId !== device.bundleId) known.acceptedAtMs = undefined;
       return { id, interests: [...known.interests].sort(inByteOrder), isNew: false };
     }
@@ -171,6 +182,8 @@ export class MemoryDevices implements DeviceStore {
       seenAtMs: nowMs,
       acceptedAtMs: undefined,
       pause: undefined,
+      preferences: {},
+      acceptLanguage: device.acceptLanguage,
     };
     const before = this.devices.get(device.id);
     if (before !== undefined) this.remove(before);
@@ -197,6 +210,7 @@ export class MemoryDevices implements DeviceStore {
     if (device === undefined) return false;
     device.metadata = change.metadata;
     device.seenAtMs = change.nowMs;
+    device.acceptLanguage = change.acceptLanguage ?? device.acceptLanguage;
     return true;
   }
 
@@ -290,17 +304,21 @@ export class MemoryDevices implements DeviceStore {
     this.requireInstance(instance);
     const devices = this.of(instance).filter((device) => device.userId === userId);
     for (const device of devices) this.remove(device);
+    this.users.delete(userKey({ instance, userId }));
     return devices.length;
   }
 
-  private find({ instance, id }: DeviceKey): KeptDevice | undefined {
+  /** The preferences of users by instance and id. */
+  readonly users = new Map<string, Preferences>();
+
+  find({ instance, id }: DeviceKey): KeptDevice | undefined {
     const device = this.devices.get(id);
     if (device?.instance === instance) return device;
     this.requireInstance(instance);
     return undefined;
   }
 
-  private requireInstance(instance: number): void {
+  requireInstance(instance: number): void {
     if (!this.instances.has(instance)) throw new StoreLost('the instance is lost');
   }
 
@@ -314,10 +332,7 @@ export class MemoryDevices implements DeviceStore {
     return this.instances.get(instance) ?? new Set();
   }
 
-  private first(
-    instance: number,
-    isMeant: (token: DeviceToken) => boolean,
-  ): KeptDevice | undefined {
+  first(instance: number, isMeant: (token: DeviceToken) => boolean): KeptDevice | undefined {
     for (const device of this.held(instance)) if (isMeant(device.token)) return device;
     return undefined;
   }
@@ -348,11 +363,27 @@ export class MemoryAudience implements AudienceSource {
       .slice(0, limit);
   }
 
+  /** `undefined`: nothing is known. */
+  private preferencesOf(
+    instance: number,
+    device: Pick<KeptDevice, 'preferences' | 'acceptLanguage' | 'userId'>,
+  ): Preferences | undefined {
+    const { userId } = device;
+    const own = ownPreferences(device);
+    const users = userId === undefined ? {} : this.devices.users.get(userKey({ instance, userId }));
+    const both: Preferences = {
+      language: own.language ?? users?.language,
+      timeZone: own.timeZone ?? users?.timeZone,
+      quietHours: own.quietHours ?? users?.quietHours,
+    };
+    return Object.values(both).every((one) => one === undefined) ? undefined : both;
+  }
+
   async recipients(instance: number, numbers: readonly number[]): Promise<readonly Recipient[]> {
     return numbers
       .toSorted((a, b) => a - b)
       .flatMap((number) => this.devices.byNumber(instance, number) ?? [])
-      .map(({ number, registered, token, userId, seenAtMs, acceptedAtMs, pause }) => ({
+      .map(({ number, registered, token, userId, seenAtMs, acceptedAtMs, pause, ...rest }) => ({
         number,
         id: registered.id,
         platform: registered.platform,
@@ -362,8 +393,71 @@ export class MemoryAudience implements AudienceSource {
         seenAtMs,
         isTrusted: acceptedAtMs !== undefined,
         pause,
+        preferences: this.preferencesOf(instance, { userId, ...rest }),
       }));
   }
+}
+
+/** Preferences of devices and users in memory. */
+export class MemoryPreferences implements PreferenceStore {
+  private readonly devices: MemoryDevices;
+
+  constructor(devices: MemoryDevices) {
+    this.devices = devices;
+  }
+
+  async ofDevice(key: DeviceKey): Promise<Preferences | undefined> {
+    const device = this.devices.find(key);
+    return device && ownPreferences(device);
+  }
+
+  async setOfDevice({ changes, ...key }: DevicePreferences): Promise<boolean> {
+    const device = this.devices.find(key);
+    if (device === undefined) return false;
+    device.preferences = changed(device.preferences, changes);
+    return true;
+  }
+
+  async deviceWithToken({ instance, identity }: TokenOfInstance): Promise<DeviceId | undefined> {
+    this.devices.requireInstance(instance);
+    return this.devices.first(instance, (token) => token.identity === identity)?.registered.id;
+  }
+
+  async ofUser(user: UserOfInstance): Promise<Preferences> {
+    this.devices.requireInstance(user.instance);
+    return this.devices.users.get(userKey(user)) ?? {};
+  }
+
+  async setOfUser({ changes, ...user }: UserPreferences): Promise<void> {
+    const before = await this.ofUser(user);
+    this.devices.users.set(userKey(user), changed(before, changes));
+  }
+
+  async forgetUser(user: UserOfInstance): Promise<void> {
+    this.devices.requireInstance(user.instance);
+    this.devices.users.delete(userKey(user));
+  }
+}
+
+function userKey({ instance, userId }: UserOfInstance): string {
+  return `${instance} ${userId}`;
+}
+
+function ownPreferences({
+  preferences,
+  acceptLanguage,
+}: Pick<KeptDevice, 'preferences' | 'acceptLanguage'>): Preferences {
+  return { ...preferences, language: preferences.language ?? acceptLanguage };
+}
+
+function changed(before: Preferences, changes: PreferenceChanges): Preferences {
+  const value = <Value>(old: Value, change: Value | null | undefined) =>
+    change === null ? undefined : (change ?? old);
+  return {
+    language: value(before.language, changes.language),
+    timeZone: value(before.timeZone, changes.timeZone),
+    quietHours: value(before.quietHours, changes.quietHours),
+  };
 }
 
 function inByteOrder(a: string, b: string): number {

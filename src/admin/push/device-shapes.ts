@@ -82,6 +82,15 @@ export const shownDevice = z
       .describe(
         'Until when nothing is sent to it, because its gateway asked for that, or fails for it while others are accepted; null if it may be sent to now. Pauses below 10 s are not shown.',
       ),
+    language: z
+      .string()
+      .nullable()
+      .describe('Its language, from the app or a header of its requests; null if unknown.'),
+    timeZone: z.string().nullable().describe('Its time zone; null if unknown.'),
+    quietHours: z
+      .union([z.strictObject({ from: z.string(), to: z.string() }), z.literal('none')])
+      .nullable()
+      .describe('When it is not to ring, by its local time; null if it says nothing.'),
     metadata: z
       .record(z.string(), z.string())
       .describe('Empty if payloads and personal data are hidden.'),
@@ -97,6 +106,7 @@ export function showDevice(
   { seesPayloads }: Pick<Rights, 'seesPayloads'>,
 ): ShownDevice {
   const { id, platform, userId = null, isAccepted, acceptedAtMs, client, pause } = device;
+  const { language = null, timeZone = null, quietHours = null } = device.preferences;
   const metadata = seesPayloads ? device.metadata : {};
   const isPaused = pause !== undefined && pause.untilMs > Date.now();
   return {
@@ -108,6 +118,9 @@ export function showDevice(
     accepted: isAccepted,
     acceptedAt: acceptedAtMs === undefined ? null : new Date(acceptedAtMs).toISOString(),
     pausedUntil: isPaused ? new Date(pause.untilMs).toISOString() : null,
+    language,
+    timeZone,
+    quietHours,
     metadata,
     client,
   };

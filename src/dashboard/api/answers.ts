@@ -725,6 +725,9 @@ export type Device = {
   readonly accepted: boolean;
   readonly acceptedAt: string | null;
   readonly pausedUntil: string | null;
+  readonly language: string | null;
+  readonly timeZone: string | null;
+  readonly quietHours: { readonly from: string; readonly to: string } | "none" | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly client: string;
 };
@@ -1170,6 +1173,9 @@ export type RegisteredDevice = {
   readonly accepted: boolean;
   readonly acceptedAt: string | null;
   readonly pausedUntil: string | null;
+  readonly language: string | null;
+  readonly timeZone: string | null;
+  readonly quietHours: { readonly from: string; readonly to: string } | "none" | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly client: string;
   readonly bundleId: string | null;

@@ -1,5 +1,6 @@
 import type { Branded } from '../../runtime/branded.ts';
 import type { DevicePause } from './device-pause.ts';
+import type { Preferences } from './preferences.ts';
 
 export const platforms = ['apns', 'fcm', 'web'] as const;
 
@@ -34,6 +35,8 @@ export interface NewDevice extends DeviceToken {
   readonly metadata: DeviceMetadata;
   /** The SDK and the browser or system, for troubleshooting. At most 300 characters. */
   readonly client: string;
+  /** Its language, by the headers of the request. */
+  readonly acceptLanguage?: string | undefined;
 }
 
 /** A registered device, as its client sees it. */
@@ -62,4 +65,6 @@ export interface Recipient {
   readonly isTrusted: boolean;
   /** The pause of the device in the store, which may be over. */
   readonly pause?: DevicePause | undefined;
+  /** Its own preferences, or else its user's. `undefined`: nothing is known. */
+  readonly preferences?: Preferences | undefined;
 }

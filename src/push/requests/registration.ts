@@ -56,22 +56,24 @@ function readPlatformFields(
 }
 
 function readApns(body: JsonObject): PlatformFields | PushRefusal {
-  const { token, bundleIdentifier } = body;
-  if (typeof token !== 'string' || !APNS_TOKEN.test(token)) {
-    return refuse('token', 'must be the hex of 8 to 200 bytes');
-  }
+  const { bundleIdentifier } = body;
+  const token = readApnsToken(body);
+  if (token instanceof PushRefusal) return token;
   if (typeof bundleIdentifier !== 'string' || !BUNDLE_ID.test(bundleIdentifier)) {
     return refuse(
       'bundleIdentifier',
       'must be a string of 1 to 255 letters, digits and the characters . _ -',
     );
   }
+  return { ...token, bundleId: bundleIdentifier };
+}
+
+function readApnsToken({ token }: JsonObject): DeviceToken | PushRefusal {
+  if (typeof token !== 'string' || !APNS_TOKEN.test(token)) {
+    return refuse('token', 'must be the hex of 8 to 200 bytes');
+  }
   const canonical = token.toLowerCase();
-  return {
-    token: canonical,
-    identity: tokenIdentity(`apns:${canonical}`),
-    bundleId: bundleIdentifier,
-  };
+  return { token: canonical, identity: tokenIdentity(`apns:${canonical}`) };
 }
 
 function readFcm(body: JsonObject): PlatformFields | PushRefusal {
@@ -81,6 +83,15 @@ function readFcm(body: JsonObject): PlatformFields | PushRefusal {
   if (wrongIds !== undefined) return wrongIds;
   // The documentation asks for a bundle id here as well, but the Android SDK sends none, and FCM needs none.
   return { ...token, bundleId: undefined };
+}
+
+/** Reads the token of a registered device, by which the device names itself. */
+export function readOwnToken(
+  platform: Platform,
+  body: JsonObject,
+  instance: PushInstance,
+): DeviceToken | PushRefusal {
+  return platform === 'apns' ? readApnsToken(body) : readNewToken(platform, body, instance);
 }
 
 /** Reads another token of a registered device: an Android device, or else a browser. */

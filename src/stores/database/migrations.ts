@@ -463,6 +463,23 @@ export const migrations: readonly (readonly string[])[] = [
     ) {without rowid}`,
     'CREATE INDEX revocations_by_number ON revocations (number)',
   ],
+  [
+    // What is known of a device. `accept_language` is from a header of its requests, and counts where `language` is NULL.
+    // `quiet_hours`: two times such as 22:00-07:30, or none.
+    'ALTER TABLE devices ADD COLUMN language {text}',
+    'ALTER TABLE devices ADD COLUMN accept_language {text}',
+    'ALTER TABLE devices ADD COLUMN time_zone {text}',
+    'ALTER TABLE devices ADD COLUMN quiet_hours {text}',
+    // The same for all devices of a user. What a device says itself counts first.
+    `CREATE TABLE user_preferences (
+      instance BIGINT NOT NULL,
+      user_id {text} NOT NULL,
+      language {text},
+      time_zone {text},
+      quiet_hours {text},
+      PRIMARY KEY (instance, user_id)
+    ) {without rowid}`,
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

@@ -26,6 +26,9 @@ interface ExpiringTable {
 const idempotencyKeys = { table: 'publish_keys', key: 'idempotency_key', time: 'expires_at' };
 const tombstones = { table: 'device_tombstones', key: 'id', time: 'removed_at' };
 
+/** Deleted with their instance, or by their backend. */
+const userPreferences = { table: 'user_preferences', key: 'user_id' };
+
 /** Deletes a chunk of one kind of garbage; `false` if there was none. */
 type Collect = (nowMs: number) => Promise<boolean>;
 
@@ -197,8 +200,8 @@ async function forgetSomeOfInstance(sql: TransactionSQL, instance: number): Prom
     await sql`DELETE FROM devices WHERE number IN ${sql(devices)}`;
     return;
   }
-  for (const table of [idempotencyKeys, tombstones]) {
-    if (await forgetExpiring(sql, table, instance)) return;
+  for (const table of [idempotencyKeys, tombstones, userPreferences]) {
+    if (await forgetOfInstance(sql, table, instance)) return;
   }
 
   const publishes: { number: BigInteger }[] = await sql`
@@ -227,9 +230,9 @@ async function devicesOf(sql: TransactionSQL, instance: number): Promise<readonl
   return numbersOf(rows);
 }
 
-async function forgetExpiring(
+async function forgetOfInstance(
   sql: TransactionSQL,
-  { table, key }: ExpiringTable,
+  { table, key }: Omit<ExpiringTable, 'time'>,
   instance: number,
 ): Promise<boolean> {
   const rows: { key: string }[] = await sql`

@@ -7,6 +7,7 @@ export type PushFamily = 'publish' | 'customer' | 'device' | 'reporting' | 'sdk'
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 const PUBLISHES = '/publish_api/v1/instances/:instance/publishes';
+const USER_PREFERENCES = '/customer_api/v1/instances/:instance/user-preferences/:rest';
 const DEVICE_API = '/device_api/v1/instances/:instance';
 const DEVICE = `${DEVICE_API}/devices/:platform/:device`;
 
@@ -28,6 +29,9 @@ export const routes = [
   ['DELETE', '/customer_api/v1/instances/:instance/users/:rest', 'deleteUser'],
   // Used by the library for Node.js.
   ['DELETE', '/user_api/v1/instances/:instance/users/:rest', 'deleteUser'],
+  ['GET', USER_PREFERENCES, 'readUserPreferences'],
+  ['PUT', USER_PREFERENCES, 'setUserPreferences'],
+  ['DELETE', USER_PREFERENCES, 'forgetUserPreferences'],
   ['GET', `${DEVICE_API}/web-vapid-public-key`, 'readVapidKey'],
   ['POST', `${DEVICE_API}/devices/:platform`, 'registerDevice'],
   ['GET', DEVICE, 'readDevice'],
@@ -37,6 +41,9 @@ export const routes = [
   // Our own: our service worker moves a browser to its new subscription.
   ['PUT', `${DEVICE_API}/devices/web/:device/token`, 'setToken'],
   ['PUT', `${DEVICE}/user`, 'setUser'],
+  // Our own, like the preferences of users.
+  ['GET', `${DEVICE}/preferences`, 'readPreferences'],
+  ['PUT', `${DEVICE}/preferences`, 'setPreferences'],
   ['GET', `${DEVICE}/interests`, 'readInterests'],
   ['PUT', `${DEVICE}/interests`, 'setInterests'],
   ['POST', `${DEVICE}/interests/:name`, 'addInterest'],
@@ -239,7 +246,7 @@ export function pathForLog(path: string): string {
   return path
     .replace(/^(\/publish_api\/.*?\/devices\/).+/, '$1…')
     .replace(/(\/devices\/[^/]*\/)[^/]+/g, '$1…')
-    .replace(/(\/users\/).+/, '$1…')
+    .replace(/(\/(?:users|user-preferences)\/).+/, '$1…')
     .slice(0, PATH_CHARACTERS_IN_LOG);
 }
 

@@ -7,12 +7,17 @@ import { type Database, openDatabase } from '../../../src/stores/database/databa
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { readCounts } from '../../../src/stores/push/devices/instance-counts.ts';
+import { StoredPreferences } from '../../../src/stores/push/devices/preferences.ts';
 import { GarbageCollector } from '../../../src/stores/push/garbage-collector.ts';
 import { databases } from '../../../testing/databases/databases.ts';
 import { migratedPostgres } from '../../../testing/databases/postgres.ts';
 import { acceptDevice, makeInstance } from '../../../testing/databases/push-instance.ts';
 import { testSeed } from '../../../testing/long-run.ts';
-import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
+import {
+  MemoryAudience,
+  MemoryDevices,
+  MemoryPreferences,
+} from '../../../testing/memory-stores/devices.ts';
 import { audienceSourceContract, type OpenAudience } from './audience-source.contract.ts';
 import {
   deviceStoreContract,
@@ -20,12 +25,14 @@ import {
   newDevice,
   type OpenDeviceStore,
 } from './device-store.contract.ts';
+import { type OpenPreferences, preferencesContract } from './preferences.contract.ts';
 import { openDatabases } from './stores.ts';
 
 fc.configureGlobal({ seed: testSeed() });
 
 type Opened = OpenDeviceStore &
-  OpenAudience & {
+  OpenAudience &
+  OpenPreferences & {
     /** Deletes the interests of removed devices. */
     sweep(): Promise<void>;
   };
@@ -37,6 +44,7 @@ async function openInMemory(): Promise<Opened> {
     other: devices,
     devices,
     audience: new MemoryAudience(devices),
+    preferences: new MemoryPreferences(devices),
     newInstance: async () => devices.newInstance(),
     counts: async (instance) => devices.counts(instance),
     async accept(instance, id, token) {
@@ -55,6 +63,7 @@ async function openInMemory(): Promise<Opened> {
 
 deviceStoreContract('MemoryDevices', openInMemory);
 audienceSourceContract('MemoryAudience', openInMemory);
+preferencesContract('MemoryPreferences', openInMemory);
 
 for (const { name, make } of databases) {
   const open = async (): Promise<Opened> => {
@@ -67,6 +76,7 @@ for (const { name, make } of databases) {
       other: new StoredDevices(second),
       devices,
       audience: new StoredAudience(database),
+      preferences: new StoredPreferences(database),
       newInstance: () => makeInstance(database),
       counts: (instance) => readCounts(database.read, instance),
       accept: (instance, id, token) => acceptDevice(database, instance, id, token),
@@ -80,6 +90,7 @@ for (const { name, make } of databases) {
 
   deviceStoreContract(`StoredDevices in ${name}`, open);
   audienceSourceContract(`StoredAudience in ${name}`, open);
+  preferencesContract(`StoredPreferences in ${name}`, open);
 
   describe(`StoredDevices in ${name}`, () => {
     it('behave like devices in memory', async () => {

@@ -50,6 +50,9 @@ function Facts({ instance, device }: RegisteredProps) {
           )}
         </Fact>
         <Fact word="Paused until">{pausedUntil && moment(pausedUntil)}</Fact>
+        <Fact word="Language">{device.language}</Fact>
+        <Fact word="Time zone">{device.timeZone}</Fact>
+        <Fact word="Quiet hours">{quietWords(device.quietHours)}</Fact>
         <Fact word="Token">
           {token.begins !== '' && <span class="mono">{token.begins}… </span>}
           {counted(token.length, 'character')}
@@ -63,6 +66,11 @@ function Facts({ instance, device }: RegisteredProps) {
       </dl>
     </Card>
   );
+}
+
+function quietWords(quiet: RegisteredProps['device']['quietHours']): string | null {
+  if (quiet === null) return null;
+  return quiet === 'none' ? 'none, whatever holds for others' : `${quiet.from} to ${quiet.to}`;
 }
 
 function Interests({ instance, device: { interests, moreInterests } }: RegisteredProps) {

@@ -10,6 +10,7 @@ import type { Certificate } from '../../../runtime/tls/certificate.ts';
 import { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
 import type { Database } from '../../../stores/database/database.ts';
 import { StoredDevices } from '../../../stores/push/devices/device-store.ts';
+import { StoredPreferences } from '../../../stores/push/devices/preferences.ts';
 import type { StoredStories } from '../../../stores/push/publishes/device-story.ts';
 import type { StoredPublishes } from '../../../stores/push/publishes/publish-store.ts';
 import type { LiveInstances } from '../../../tenants/live-tenants.ts';
@@ -109,6 +110,7 @@ export function serveApi(parts: PushApiParts): AcceptPublish {
   const { endpoints, acceptPublish } = createPushEndpoints({
     instances: parts.instances.directory,
     devices: new StoredDevices(parts.database),
+    preferences: new StoredPreferences(parts.database),
     publishes: parts.publishes,
     stories: parts.stories,
     pauses: () => delivery.figures().openCircuits,

@@ -5,6 +5,12 @@ import type { DevicePause } from '../../../push/model/device-pause.ts';
 import type { Database } from '../../database/database.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 import { type PauseColumns, pauseOf } from './device-pauses.ts';
+import {
+  joinUserPreferences,
+  type PreferenceColumns,
+  preferenceColumns,
+  preferencesOf,
+} from './preferences.ts';
 
 /** Rows read in one turn of the event loop, which takes about 1 ms. */
 const TURN_ROWS = 500;
@@ -12,7 +18,7 @@ const TURN_ROWS = 500;
 /** The cost of a statement without rows, in rows. */
 const STATEMENT_ROWS = 25;
 
-interface RecipientRow extends Pick<PauseColumns, 'paused_until'> {
+interface RecipientRow extends Pick<PauseColumns, 'paused_until'>, PreferenceColumns {
   readonly number: BigInteger;
   readonly id: DeviceId;
   readonly platform: Platform;
@@ -56,9 +62,10 @@ export class StoredAudience implements AudienceSource {
     // The plus keeps the database from using the index by instance, with all its devices.
     const rows = await this.inLine<RecipientRow>(
       (read) => read`
-        SELECT number, id, platform, token, bundle_id, user_id, seen_at,
-          accepted_at, paused_until
-        FROM devices WHERE ${isAmong(read, 'number', numbers)} AND +instance = ${instance}
+        SELECT number, id, platform, token, bundle_id, devices.user_id AS user_id, seen_at,
+          accepted_at, paused_until, ${preferenceColumns(read)}
+        FROM devices ${joinUserPreferences(read)}
+        WHERE ${isAmong(read, 'number', numbers)} AND +devices.instance = ${instance}
         ORDER BY number`,
     );
     const paused = rows.filter(({ paused_until }) => paused_until !== null);
@@ -111,5 +118,6 @@ function recipientOf(row: RecipientRow, pause?: DevicePause): Recipient {
     seenAtMs: Number(row.seen_at),
     isTrusted: row.accepted_at !== null,
     pause,
+    preferences: preferencesOf(row),
   };
 }

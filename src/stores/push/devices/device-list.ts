@@ -1,6 +1,7 @@
 import type { SQL } from 'bun';
 import type { DeviceId, DeviceMetadata, Platform } from '../../../push/model/device.ts';
 import type { DevicePause } from '../../../push/model/device-pause.ts';
+import type { Preferences } from '../../../push/model/preferences.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { pause } from '../../../runtime/time/pause.ts';
 import type { Database } from '../../database/database.ts';
@@ -8,6 +9,7 @@ import { type BigInteger, isAmong } from '../../database/rows.ts';
 import { StoredAudience } from './audience-source.ts';
 import { type PauseColumns, pauseOf } from './device-pauses.ts';
 import { afterRemoval, type DeletedRow } from './device-rows.ts';
+import { ownPreferences, type PreferenceColumns, preferencesOf } from './preferences.ts';
 
 /** Selects devices. All conditions must hold. */
 export interface DeviceFilter {
@@ -45,9 +47,11 @@ export interface ListedDevice {
   readonly client: string;
   /** The last pause of the device in the store, which may be over. */
   readonly pause: DevicePause | undefined;
+  /** Its own preferences. Those of its user may hold, too. */
+  readonly preferences: Preferences;
 }
 
-export interface ListedRow extends PauseColumns {
+export interface ListedRow extends PauseColumns, PreferenceColumns {
   readonly number: BigInteger;
   readonly id: DeviceId;
   readonly platform: Platform;
@@ -62,7 +66,7 @@ export interface ListedRow extends PauseColumns {
 /** The columns of a `ListedRow`. */
 export function columns(sql: SQL) {
   return sql`number, id, platform, user_id, registered_at, seen_at, accepted_at, metadata, sdk,
-    paused_until, failures, failing_since`;
+    paused_until, failures, failing_since, ${ownPreferences(sql)}`;
 }
 
 /** Devices read without yielding to the event loop, and removed in one commit at most. */
@@ -248,5 +252,6 @@ export function listedDevice(row: ListedRow): ListedDevice {
     metadata: JSON.parse(row.metadata),
     client: row.sdk,
     pause: pauseOf(row),
+    preferences: preferencesOf(row) ?? {},
   };
 }

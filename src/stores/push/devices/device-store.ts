@@ -32,6 +32,7 @@ import {
 } from './device-rows.ts';
 import { count, readCounts } from './instance-counts.ts';
 import { addInterest, compareInterests, replaceInterests } from './interest-rows.ts';
+import { forgetUserPreferences } from './preferences.ts';
 
 interface ShownRow {
   readonly platform: Platform;
@@ -92,11 +93,15 @@ export class StoredDevices implements DeviceStore {
     );
   }
 
-  async setMetadata({ instance, id, metadata, nowMs }: MetadataChange): Promise<boolean> {
+  async setMetadata(change: MetadataChange): Promise<boolean> {
+    const { instance, id, metadata, acceptLanguage = null, nowMs } = change;
     const text = JSON.stringify(metadata);
     const device = { instance, id, lock: 'unchanged' } as const;
     const set = await this.change(device, async ({ sql }, { number }) => {
-      await sql`UPDATE devices SET metadata = ${text}, seen_at = ${nowMs} WHERE number = ${number}`;
+      await sql`UPDATE devices
+        SET metadata = ${text}, seen_at = ${nowMs},
+          accept_language = COALESCE(${acceptLanguage}, accept_language)
+        WHERE number = ${number}`;
     });
     return set !== undefined;
   }
@@ -208,6 +213,7 @@ export class StoredDevices implements DeviceStore {
         DELETE FROM devices WHERE instance = ${instance} AND user_id = ${userId}
         RETURNING number, accepted_at`;
       await afterRemoval({ sql, later, instance }, deleted);
+      await forgetUserPreferences(sql, { instance, userId });
       return deleted.length;
     }, instance);
     if (devices === 0) await requireInstance(this.database.read, instance);
@@ -336,7 +342,8 @@ async function registerAgain(
   await sql`
     UPDATE devices
     SET seen_at = ${nowMs}, bundle_id = ${bundleId}, metadata = ${JSON.stringify(device.metadata)},
-      sdk = ${device.client}, accepted_at = ${isAccepted ? accepted_at : null}
+      sdk = ${device.client}, accepted_at = ${isAccepted ? accepted_at : null},
+      accept_language = COALESCE(${device.acceptLanguage ?? null}, accept_language)
     WHERE number = ${number}`;
   if (accepted_at !== null && !isAccepted) count(later, { instance, accepted: -1 });
 }
@@ -365,10 +372,10 @@ async function inserted(
   const { count } = await sql`
     INSERT INTO devices
       (instance, id, platform, token_identity, registered_at, seen_at, bundle_id, token, metadata, sdk,
-        accepted_at)
+        accepted_at, accept_language)
     VALUES (${instance}, ${device.id}, ${device.platform}, ${device.identity}, ${nowMs}, ${nowMs},
       ${device.bundleId ?? null}, ${device.token}, ${JSON.stringify(device.metadata)},
-      ${device.client}, NULL)
+      ${device.client}, NULL, ${device.acceptLanguage ?? null})
     ON CONFLICT (instance, token_identity) DO NOTHING`;
   return count > 0;
 }

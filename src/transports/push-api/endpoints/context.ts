@@ -3,6 +3,7 @@ import type { OpenCircuit } from '../../../push/delivering/ports.ts';
 import type { DeviceStore } from '../../../push/device-store.ts';
 import type { LivePublish } from '../../../push/live/live-stage.ts';
 import type { InstanceDirectory, PushInstance } from '../../../push/model/instance.ts';
+import type { PreferenceStore } from '../../../push/preference-store.ts';
 import type { PublishStore } from '../../../push/publish-store.ts';
 import type { ShareRate } from '../../../push/rate-exchange.ts';
 import type { StoryStore } from '../../../push/story-store.ts';
@@ -41,6 +42,7 @@ export interface LivePublishes {
 export interface EndpointContext {
   readonly instances: InstanceDirectory;
   readonly devices: DeviceStore;
+  readonly preferences: PreferenceStore;
   readonly publishes: PublishStore;
   readonly stories: Pick<StoryStore, 'story'>;
   /** The routes to devices, of all instances, that are paused now. */

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { MemoryDevices } from '../../../../testing/memory-stores/devices.ts';
+import { MemoryDevices, MemoryPreferences } from '../../../../testing/memory-stores/devices.ts';
 import { NO_LIMITS } from '../../../../testing/push-limits.ts';
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
 import type { DeviceStory } from '../../../push/model/delivery.ts';
@@ -173,6 +173,7 @@ export class PushApi {
         byId: (id) => (id.toLowerCase() === this.instance?.id ? this.instance : undefined),
       },
       devices: this.listened(this.devices),
+      preferences: this.listened(new MemoryPreferences(this.devices)),
       publishes: this.listened(this.publishStore()),
       stories: this.listened({
         story: async ({ instance, publish, device }: StoryKey) =>

@@ -6,6 +6,11 @@ import { deleteUser } from './backend/delete-user.ts';
 import { explainDevice } from './backend/explain-device.ts';
 import { type AcceptPublish, createAcceptPublish, publish } from './backend/publish.ts';
 import { cancelPublish, readPauses, readPublish } from './backend/publish-status.ts';
+import {
+  forgetUserPreferences,
+  readUserPreferences,
+  setUserPreferences,
+} from './backend/user-preferences.ts';
 import type { EndpointContext } from './context.ts';
 import {
   deleteDevice,
@@ -16,6 +21,7 @@ import {
   setToken,
 } from './device/devices.ts';
 import { addInterest, readInterests, removeInterest, setInterests } from './device/interests.ts';
+import { readPreferences, setPreferences } from './device/preferences.ts';
 import { report } from './device/report.ts';
 import { setUser } from './device/set-user.ts';
 import { InstanceRates } from './request-rate.ts';
@@ -48,6 +54,9 @@ export function createPushEndpoints(options: PushEndpointOptions): PushEndpoints
     readPauses: readPauses(context),
     explainDevice: explainDevice(context),
     deleteUser: deleteUser(context),
+    readUserPreferences: readUserPreferences(context),
+    setUserPreferences: setUserPreferences(context),
+    forgetUserPreferences: forgetUserPreferences(context),
     readVapidKey: readVapidKey(context),
     registerDevice: registerDevice(context),
     readDevice: readDevice(context),
@@ -55,6 +64,8 @@ export function createPushEndpoints(options: PushEndpointOptions): PushEndpoints
     setMetadata: setMetadata(context),
     setToken: setToken(context),
     setUser: setUser(context),
+    readPreferences: readPreferences(context),
+    setPreferences: setPreferences(context),
     readInterests: readInterests(context),
     setInterests: setInterests(context),
     addInterest: addInterest(context),

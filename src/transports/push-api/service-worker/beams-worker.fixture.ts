@@ -61,8 +61,15 @@ interface WorkerOptions {
   /** Whether the timers of the worker end at once; else never. */
   readonly now?: boolean;
   readonly windows?: readonly Window[];
+  /** What the worker has sent of the browser before. By default what it would send now, so that it sends nothing. */
+  readonly sent?: SentPreferences | 'nothing';
   readonly answer?: (url: string) => Promise<Response>;
 }
+
+/** What the worker keeps of what it has sent. */
+type SentPreferences = Readonly<Record<'language' | 'timeZone', string>>;
+
+export const BROWSER: SentPreferences = { language: 'pt-BR', timeZone: 'America/Sao_Paulo' };
 
 /** What the browser makes if the worker subscribes. */
 export const NEW_SUBSCRIPTION: FakeSubscription = { endpoint: 'https://push.example/new' };
@@ -101,11 +108,16 @@ export class BeamsWorker {
   readonly warnings: unknown[][] = [];
   readonly beams: Beams;
   databasesOpen = 0;
+  /** What the worker has sent of each device. */
+  readonly sent = new Map<unknown, object>();
+  private readonly sentBefore: SentPreferences | undefined;
   private readonly listeners = new Map<string, (event: object) => void>();
 
   constructor(options: WorkerOptions = {}, endpoint = ENDPOINT) {
     const { windows = [], answer = async () => Response.json({}) } = options;
     const { devices, device = DEVICE, subscription, badges, now = false } = options;
+    const { sent = BROWSER } = options;
+    this.sentBefore = sent === 'nothing' ? undefined : sent;
     this.stored = {
       ...(devices ?? (typeof device === 'object' && { [PUSHER.instanceId]: device })),
     };
@@ -116,10 +128,16 @@ export class BeamsWorker {
       atob,
       btoa,
       setTimeout: (end: () => void) => now && queueMicrotask(end),
+      Intl: {
+        DateTimeFormat: class {
+          resolvedOptions = () => ({ timeZone: BROWSER.timeZone });
+        },
+      },
       navigator:
         badges === 'none'
-          ? {}
+          ? { language: BROWSER.language }
           : {
+              language: BROWSER.language,
               setAppBadge: (count: number) => this.setBadge(count, badges),
               clearAppBadge: () => this.setBadge('cleared', badges),
             },
@@ -185,6 +203,7 @@ export class BeamsWorker {
     const id = name.replace(/^beams-/, '');
     if (device === 'broken') return settledSoon(undefined, undefined, new Error('No database'));
     this.databasesOpen++;
+    if (name === 'fanfare') return settledSoon(this.ownDatabase());
     const database = {
       createObjectStore: (...store: unknown[]) => this.stores.push(store),
       transaction: () => ({
@@ -199,6 +218,21 @@ export class BeamsWorker {
       close: () => this.databasesOpen--,
     };
     return settledSoon(database, device === 'none' ? 'onupgradeneeded' : undefined);
+  }
+
+  private ownDatabase(): object {
+    return {
+      transaction: () => ({
+        objectStore: () => ({
+          get: (key: unknown) => settledSoon(this.sent.get(key) ?? this.sentBefore),
+          put: ({ device_id, ...sent }: { readonly device_id: unknown }) => {
+            this.sent.set(device_id, sent);
+            return settledSoon(undefined);
+          },
+        }),
+      }),
+      close: () => this.databasesOpen--,
+    };
   }
 
   /** Dispatches an event and waits for its `waitUntil` promises. Returns the event. */

@@ -40,6 +40,7 @@ self.addEventListener('push', (pushEvent) => {
 
   // A browser may stop the worker when no promise is pending, so it must wait for the report, too.
   waitFor(report('delivery', statePromise));
+  waitFor(sendPreferences(statePromise));
   // Safari sets that of a declarative message itself, and a call of ours would never settle.
   if (!declared) waitFor(setBadge(message.app_badge));
   waitFor(
@@ -243,15 +244,20 @@ function readDevice(instanceId) {
 }
 
 /** Opens the database of the SDK for one transaction. */
-async function withDevices(instanceId, mode, use) {
-  const opening = indexedDB.open(`beams-${instanceId}`);
+function withDevices(instanceId, mode, use) {
+  const database = `beams-${instanceId}`;
+  return withStore({ database, store: 'beams', keyPath: 'instance_id', mode }, use);
+}
+
+async function withStore({ database: name, store, keyPath, mode }, use) {
+  const opening = indexedDB.open(name);
   // The first to open the database must create the store: the SDK in the page fails on an empty database.
   opening.onupgradeneeded = () => {
-    opening.result.createObjectStore('beams', { keyPath: 'instance_id' });
+    opening.result.createObjectStore(store, { keyPath });
   };
   const database = await resultOf(opening);
   try {
-    return await use(database.transaction('beams', mode).objectStore('beams'));
+    return await use(database.transaction(store, mode).objectStore(store));
   } finally {
     database.close();
   }

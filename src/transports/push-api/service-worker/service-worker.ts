@@ -1,4 +1,5 @@
 import beamsWorker from './beams-worker.js' with { type: 'text' };
+import preferences from './preferences.js' with { type: 'text' };
 import subscriptionChange from './subscription-change.js' with { type: 'text' };
 
 /**
@@ -8,7 +9,7 @@ import subscriptionChange from './subscription-change.js' with { type: 'text' };
  * `PusherPushNotifications`.
  */
 export function serviceWorkerScript(endpoint: string): string {
-  const text = beamsWorker + subscriptionChange;
+  const text = beamsWorker + subscriptionChange + preferences;
   return `((endpoint) => {\n'use strict';\n${text}})(${literal(endpoint)});\n`;
 }
 

@@ -12,15 +12,18 @@ const NO_AUTHORIZATION = new PushRefusal('incomplete', 'The Authorization header
 /** As recorded. Source: push protocol, §2.2. */
 const WRONG_SECRET = new PushRefusal('unauthorized', 'Incorrect Secret Key');
 
-/** An endpoint for backends with a secret key of the instance. `takes` is the kind of body: only publishes have one. */
+/** The body that an endpoint takes. Publishes have rates of their own. */
+type Takes = 'publish' | 'small-json' | 'nothing';
+
+/** An endpoint for backends with a secret key of the instance. */
 export function backendEndpoint(
   context: EndpointContext,
-  takes: 'json' | 'nothing',
+  takes: Takes,
   answer: (instance: PushInstance, call: PushCall) => MaybePromise<PushAnswer>,
 ): PushEndpoint {
   return {
     checkHead: (head) =>
-      (takes === 'json' ? refuseContentType(head) : undefined) ??
+      (takes === 'nothing' ? undefined : refuseContentType(head)) ??
       admitBackend(context, head, takes),
     answer(call) {
       // The head was checked before, but the instance may have been deleted since.
@@ -33,7 +36,7 @@ export function backendEndpoint(
 function admitBackend(
   { instances, guard, backendRates }: EndpointContext,
   head: PushHead,
-  takes: 'json' | 'nothing',
+  takes: Takes,
 ): PushRefusal | Backend {
   const authorization = head.header('authorization');
   if (authorization === undefined || authorization === '') return NO_AUTHORIZATION;
@@ -44,7 +47,7 @@ function admitBackend(
   if (key === undefined) return WRONG_SECRET;
   instance.keyUses?.of(key)?.note('request');
   const refused =
-    takes === 'nothing' ? backendRates.refuse(instance) : backendRates.refusePublish(instance);
+    takes === 'publish' ? backendRates.refusePublish(instance) : backendRates.refuse(instance);
   return refused ?? { instance: instance.number };
 }
 

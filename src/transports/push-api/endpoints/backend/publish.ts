@@ -146,7 +146,7 @@ export function publish(
   kind: PublishTarget['kind'],
   accept: ReturnType<typeof createAcceptPublish>,
 ): PushEndpoint {
-  return backendEndpoint(context, 'json', (instance, call) => {
+  return backendEndpoint(context, 'publish', (instance, call) => {
     const { body } = call;
     const idempotencyKey = call.header('idempotency-key');
     const accepted = accept(instance, { kind, body, idempotencyKey }, () =>

@@ -2,6 +2,7 @@ import type { Device } from '../../../../push/model/device.ts';
 import { newDeviceId } from '../../../../push/model/device-id.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 import { readMetadata } from '../../../../push/requests/metadata.ts';
+import { readAcceptLanguage } from '../../../../push/requests/preferences.ts';
 import { readNewToken, readRegistration } from '../../../../push/requests/registration.ts';
 import type { PushCall, PushEndpoint, PushHead } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
@@ -54,7 +55,7 @@ export function registerDevice(context: EndpointContext): PushEndpoint {
       () =>
         devices.register({
           instance: instance.number,
-          device: { id: newDeviceId(platform), ...registration },
+          device: { id: newDeviceId(platform), acceptLanguage: languageOf(call), ...registration },
           nowMs: now(),
           devicesMax,
         }),
@@ -72,6 +73,10 @@ export function registerDevice(context: EndpointContext): PushEndpoint {
       },
     );
   });
+}
+
+function languageOf(head: PushHead): string | undefined {
+  return readAcceptLanguage(head.header('accept-language'));
 }
 
 /** The SDK, and the browser or system, as the request names them. */
@@ -133,7 +138,8 @@ export function setMetadata(context: EndpointContext): PushEndpoint {
     if (metadata instanceof PushRefusal) return metadata;
     const refused = rates.refuse('rows', call, instance);
     if (refused !== undefined) return refused;
-    return guard.ask(() => devices.setMetadata({ ...key, metadata, nowMs: now() }), doneIf);
+    const change = { ...key, metadata, acceptLanguage: languageOf(call), nowMs: now() };
+    return guard.ask(() => devices.setMetadata(change), doneIf);
   });
 }
 
