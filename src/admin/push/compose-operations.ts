@@ -23,6 +23,10 @@ const publishBody = z
     apns: payload('Apple'),
     fcm: payload('Firebase'),
     web: payload('a browser'),
+    texts: z
+      .unknown()
+      .optional()
+      .describe('Titles and texts by language, for devices of these languages.'),
     live: z
       .unknown()
       .optional()
@@ -58,6 +62,12 @@ export const composeOperations: readonly Operation[] = [
                 .enum(['safari'])
                 .nullable()
                 .describe('safari: only Safari gets it, in place of the other one; null: all do.'),
+              language: z
+                .string()
+                .nullable()
+                .describe(
+                  'Its text is for devices of this language; null: for all without a text.',
+                ),
               configured: z.boolean().describe('Whether the instance has a credential for it.'),
               bytes: count.describe('Bytes that count towards the limit of the gateway.'),
               bytesMax: count,
@@ -98,6 +108,7 @@ export const composeOperations: readonly Operation[] = [
         requests: requests.map((one) => ({
           ...one,
           only: one.only ?? null,
+          language: one.language ?? null,
           configured: instance[one.platform] !== undefined,
           method: 'POST' as const,
         })),

@@ -17,6 +17,8 @@ export interface GatewayRequest {
   readonly platform: Platform;
   /** The devices that get it, if they are not all of the platform. */
   readonly only: 'safari' | undefined;
+  /** The language of the devices that get it; `undefined`: all that have no text of their own. */
+  readonly language: string | undefined;
   /** Bytes that count towards the limit of the gateway. */
   readonly bytes: number;
   readonly bytesMax: number;

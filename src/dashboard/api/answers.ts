@@ -823,6 +823,7 @@ export type GatewayPause = {
 export type GatewayRequest = {
   readonly platform: Platform;
   readonly only: "safari" | null;
+  readonly language: string | null;
   readonly configured: boolean;
   readonly bytes: number;
   readonly bytesMax: number;
@@ -986,6 +987,7 @@ export type NewPublish = {
   readonly apns?: unknown | undefined;
   readonly fcm?: unknown | undefined;
   readonly web?: unknown | undefined;
+  readonly texts?: unknown | undefined;
   readonly live?: unknown | undefined;
   readonly webhookUrl?: unknown | undefined;
   readonly sendAt?: unknown | undefined;

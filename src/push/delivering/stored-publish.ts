@@ -1,14 +1,18 @@
 import { parseJsonObject } from '../../runtime/json-object.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
 import type { PublishTarget } from '../model/publish.ts';
+import type { Texts } from '../model/texts.ts';
 import { type Payloads, readPayloads } from '../payloads/payloads.ts';
 import { FieldFault } from '../refusal.ts';
 import { readTarget } from '../requests/publish-request.ts';
+import { readTexts } from '../requests/texts.ts';
 
 /** The target and the payloads of a publish. */
 export interface StoredPublish {
   readonly target: PublishTarget;
   readonly payloads: Payloads;
+  /** What it says to devices of other languages. */
+  readonly texts?: Texts | undefined;
 }
 
 /** Reads an accepted publish. `undefined`: today's rules would refuse it. */
@@ -17,7 +21,10 @@ export function readStoredPublish({ kind, body }: PublishUnderWay): StoredPublis
   if (fields === undefined) return undefined;
   const target = readTarget(kind, fields);
   const payloads = readPayloads(fields);
-  return target instanceof FieldFault || payloads instanceof FieldFault
+  const texts = readTexts(fields['texts']);
+  return target instanceof FieldFault ||
+    payloads instanceof FieldFault ||
+    texts instanceof FieldFault
     ? undefined
-    : { target, payloads };
+    : { target, payloads, ...texts };
 }

@@ -301,6 +301,13 @@ describe('what the gateway said', () => {
     );
   });
 
+  it('is that it accepted the text of its language', () => {
+    const text = { language: 'de-AT', of: 'de' };
+    expect(only({ story: { events: [happened('accepted')], text } }).detail).toBe(
+      'FCM accepted it. It has the text `de` for `de-AT`.',
+    );
+  });
+
   it('is followed by what the device reported', () => {
     const events = [
       happened('accepted'),

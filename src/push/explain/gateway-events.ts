@@ -41,7 +41,7 @@ export function gatewayEvent(event: DeviceEvent, story: DeviceStory, nowMs: numb
       return {
         atMs,
         what: 'accepted',
-        detail: `${gatewayNames[platform]} accepted it${attempts > 1 ? ` at attempt ${attempts}` : ''}.${before}`,
+        detail: `${gatewayNames[platform]} accepted it${attempts > 1 ? ` at attempt ${attempts}` : ''}.${before}${textOf(story)}`,
         advice: isReported(story) ? undefined : onTheDevice[platform],
       };
     }
@@ -111,6 +111,11 @@ export function gatewayEvent(event: DeviceEvent, story: DeviceStory, nowMs: numb
     default:
       return event.what satisfies never;
   }
+}
+
+/** Judging by its present language: that of the time is not kept. */
+function textOf({ text }: DeviceStory): string {
+  return text === undefined ? '' : ` It has the text \`${text.of}\` for \`${text.language}\`.`;
 }
 
 function isReported({ events }: DeviceStory): boolean {

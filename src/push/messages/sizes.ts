@@ -1,7 +1,9 @@
 import type { Platform } from '../model/device.ts';
 import { NIL_PUBLISH_ID } from '../model/publish-id.ts';
+import type { Texts } from '../model/texts.ts';
 import type { ApnsPayload } from '../payloads/apns.ts';
 import type { FcmPayload } from '../payloads/fcm.ts';
+import { withText } from '../payloads/localised.ts';
 import type { Payloads } from '../payloads/payloads.ts';
 import type { WebPayload } from '../payloads/web.ts';
 import { FieldFault } from '../refusal.ts';
@@ -55,6 +57,22 @@ export function findOversize(
     (fcm && refuseSize('fcm', fcm, FCM_MESSAGE_BYTES_MAX, () => fcmBytes(fcm, tracking))) ??
     (web && refuseSize('web', web, WEB_MESSAGE_BYTES_MAX, () => webBytes(web, tracking)))
   );
+}
+
+/** Finds a message that would be too large with one of the texts. */
+export function findOversizeText(
+  payloads: Payloads,
+  texts: Texts | undefined,
+  measuredFor: MeasuredFor,
+  bodyBytes: number,
+): FieldFault | undefined {
+  for (const [language, text] of texts ?? []) {
+    const fault = findOversize(withText(payloads, text), measuredFor, bodyBytes);
+    if (fault !== undefined) {
+      return new FieldFault(`texts.${language}`, `${fault.field}: ${fault.reason}`);
+    }
+  }
+  return undefined;
 }
 
 function apnsBytes(payload: ApnsPayload, tracking: Tracking): number {

@@ -238,6 +238,8 @@ export interface DeviceStory {
   readonly matches: boolean | undefined;
   /** Whether the publish has a payload for its platform. */
   readonly hasPayload: boolean;
+  /** The text that it gets in its present language; `undefined`: what the payload says. */
+  readonly text?: { readonly language: string; readonly of: string } | undefined;
   /** The live result of its user; `undefined`: none, or unknown. */
   readonly live?: StoredLiveUser | undefined;
   /** The last pause of the device, if it is in the store. */

@@ -1,5 +1,6 @@
 import { isJsonObject, parseJsonObject } from '../../runtime/json-object.ts';
 import { type Platform, platforms } from './device.ts';
+import { readLanguage } from './preferences.ts';
 import type { PublishRequest } from './publish.ts';
 
 /** What is kept of a publish after its body is deleted. */
@@ -7,6 +8,8 @@ export interface PublishOutline {
   /** The interests or users that it was for; `undefined`: no longer known. */
   readonly names: readonly string[] | undefined;
   readonly platforms: readonly Platform[];
+  /** The languages in which it had texts; `undefined`: it had none. */
+  readonly languages?: readonly string[] | undefined;
 }
 
 /** Names are kept if they have at most this many characters together. A publish may have 170,000. */
@@ -16,18 +19,22 @@ const NAMES_LENGTH_MAX = 512;
 export function writeOutline({
   target,
   platforms: given,
-}: Pick<PublishRequest, 'target' | 'platforms'>): string {
+  languages,
+}: Pick<PublishRequest, 'target' | 'platforms' | 'languages'>): string {
   const { names } = target;
   const length = names.reduce((sum, name) => sum + name.length, 0);
-  return JSON.stringify(
-    length <= NAMES_LENGTH_MAX ? { platforms: given, names } : { platforms: given },
-  );
+  const kept = length <= NAMES_LENGTH_MAX ? { names } : {};
+  return JSON.stringify({ platforms: given, ...kept, languages });
 }
 
 /** Reads an outline. */
 export function readOutline(text: string): PublishOutline {
   const fields = parseJsonObject(text) ?? {};
-  return { names: namesIn(fields['names']), platforms: platformsIn(fields['platforms']) };
+  return {
+    names: namesIn(fields['names']),
+    platforms: platformsIn(fields['platforms']),
+    languages: namesIn(fields['languages']),
+  };
 }
 
 /** Makes the outline from a stored body, which was checked when the publish was accepted. */
@@ -36,7 +43,14 @@ export function outlineOfBody(kind: string, body: string): PublishOutline {
   return {
     names: namesIn(fields[kind]),
     platforms: platforms.filter((platform) => isJsonObject(fields[platform])),
+    languages: languagesIn(fields['texts']),
   };
+}
+
+function languagesIn(texts: unknown): readonly string[] | undefined {
+  return isJsonObject(texts)
+    ? Object.keys(texts).flatMap((key) => readLanguage(key) ?? [])
+    : undefined;
 }
 
 function namesIn(field: unknown): readonly string[] | undefined {

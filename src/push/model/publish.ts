@@ -18,6 +18,8 @@ export interface PublishRequest {
   readonly webhookUrl: string | undefined;
   /** When to send it; `undefined`: at once. */
   readonly sendAtMs: number | undefined;
+  /** The languages in which it has texts. */
+  readonly languages?: readonly string[] | undefined;
   /** The event that its users get in the app. */
   readonly live?: LiveRequest | undefined;
   /** The event that became this publish by a rule of an app. */

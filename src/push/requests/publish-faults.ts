@@ -1,8 +1,9 @@
 import { isGiven, type JsonObject } from '../../runtime/json-object.ts';
-import { findOversize } from '../messages/sizes.ts';
+import { findOversize, findOversizeText } from '../messages/sizes.ts';
 import { type Platform, platforms } from '../model/device.ts';
 import type { LiveRequest } from '../model/live.ts';
 import type { PublishTarget } from '../model/publish.ts';
+import type { Texts } from '../model/texts.ts';
 import { type Payloads, readPayloads } from '../payloads/payloads.ts';
 import { FieldFault } from '../refusal.ts';
 import { readLive } from './live.ts';
@@ -12,6 +13,7 @@ import {
   readSendAtField,
   readWebhookUrl,
 } from './publish-request.ts';
+import { readTexts } from './texts.ts';
 
 /** The parts of a publish, each read alone. */
 export interface ReadDraft {
@@ -19,7 +21,8 @@ export interface ReadDraft {
   readonly faults: readonly FieldFault[];
   readonly target: PublishTarget | undefined;
   /** The payloads that break no rule but that of their size. */
-  readonly payloads: Partial<Payloads>;
+  readonly payloads: Payloads;
+  readonly texts: Texts | undefined;
   readonly live: LiveRequest | undefined;
 }
 
@@ -36,7 +39,11 @@ export function readDraft(
     return undefined;
   };
   const target = kept(readNewTarget(kind, fields));
-  const payloads: { -readonly [P in Platform]?: Payloads[P] } = {};
+  const payloads: { -readonly [P in Platform]: Payloads[P] } = {
+    apns: undefined,
+    fcm: undefined,
+    web: undefined,
+  };
   const given = platforms.filter((platform) => isGiven(fields[platform]));
   if (given.length === 0) kept(readPayloads({}));
   for (const platform of given) {
@@ -46,8 +53,11 @@ export function readDraft(
     if (oversize !== undefined) faults.push(oversize);
     Object.assign(payloads, { [platform]: read[platform] });
   }
+  const texts = kept(readTexts(fields['texts']))?.texts;
+  const oversizeText = findOversizeText(payloads, texts, context, context.bodyBytes);
+  if (oversizeText !== undefined) faults.push(oversizeText);
   kept(readWebhookUrl(fields['webhookUrl']));
   kept(readSendAtField(fields['sendAt'], context.nowMs));
   const live = kept(readLive(kind, fields['live'], context.liveRules))?.live;
-  return { faults, target, payloads, live };
+  return { faults, target, payloads, texts, live };
 }

@@ -223,8 +223,29 @@ describe('a publish', () => {
     }
   });
 
+  it('names its languages', () => {
+    const texts = { de: { body: 'Hallo' }, 'PT-br': { title: 'Olá' } };
+    expect(read('interests', { ...toInterests, texts })).toMatchObject({
+      languages: ['de', 'pt-BR'],
+      body: expect.stringContaining('Hallo'),
+    });
+  });
+
+  it('must fit with each of its texts', () => {
+    const texts = { de: { body: 'a' }, fr: { body: 'b'.repeat(4096) } };
+    const body = { interests: ['a'], apns: { aps: { alert: 'Hi' } }, texts };
+    expect(read('interests', body)).toMatchObject({
+      problem: 'unprocessable',
+      description: expect.stringMatching(
+        /^`texts.fr`: apns: the message has 4\d\d\d bytes, including what the server adds: the limit is 4096$/,
+      ),
+    });
+    const silent = { ...body, apns: { aps: { 'content-available': 1 } } };
+    expect(read('interests', silent)).toMatchObject({ languages: ['de', 'fr'] });
+  });
+
   it('is read or refused, for any input', () => {
-    const names = ['interests', 'users', 'apns', 'fcm', 'web', 'webhookUrl', 'sendAt'];
+    const names = ['interests', 'users', 'apns', 'fcm', 'web', 'webhookUrl', 'sendAt', 'texts'];
     const inner = fc.dictionary(
       fc.constantFrom('aps', 'alert', 'data', 'notification', 'android', 'message'),
       fc.jsonValue(),

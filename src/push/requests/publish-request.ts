@@ -1,5 +1,5 @@
 import { isGiven, type JsonObject, readJsonObjectText } from '../../runtime/json-object.ts';
-import { findOversize, type MeasuredFor } from '../messages/sizes.ts';
+import { findOversize, findOversizeText, type MeasuredFor } from '../messages/sizes.ts';
 import { platforms } from '../model/device.ts';
 import { INTEREST_LENGTH_MAX, isInterest } from '../model/interest.ts';
 import type { PublishRequest, PublishTarget } from '../model/publish.ts';
@@ -10,6 +10,7 @@ import { withExactData } from './exact-data.ts';
 import { type LiveRules, readLive } from './live.ts';
 import { readSendAt } from './send-at.ts';
 import { bodyToKeep } from './stored-body.ts';
+import { readTexts } from './texts.ts';
 
 type Kind = PublishTarget['kind'];
 
@@ -61,6 +62,10 @@ function readFields(
   const { nowMs, liveRules } = context;
   const oversize = findOversize(payloads, context, bodyBytes);
   if (oversize !== undefined) return oversize;
+  const texts = readTexts(fields['texts']);
+  if (texts instanceof FieldFault) return texts;
+  const oversizeText = findOversizeText(payloads, texts.texts, context, bodyBytes);
+  if (oversizeText !== undefined) return oversizeText;
   const webhook = readWebhookUrl(fields['webhookUrl']);
   if (webhook instanceof FieldFault) return webhook;
   const sendAt = readSendAtField(fields['sendAt'], nowMs);
@@ -73,6 +78,7 @@ function readFields(
     platforms: platforms.filter((platform) => payloads[platform] !== undefined),
     webhookUrl: webhook.url,
     sendAtMs: sendAt.ms,
+    languages: texts.texts && [...texts.texts.keys()],
   };
 }
 

@@ -236,7 +236,9 @@ describe('pathForLog', () => {
     expect(pathForLog(`/user_api/v1/instances/${ID}/users/ann/b`)).toBe(
       `/user_api/v1/instances/${ID}/users/…`,
     );
-    expect(pathForLog(`/customer_api/v1/instances/${ID}/user-preferences/ann`)).not.toContain('ann');
+    expect(pathForLog(`/customer_api/v1/instances/${ID}/user-preferences/ann`)).not.toContain(
+      'ann',
+    );
     expect(pathForLog(`${PUBLISH}/publishes/users`)).toBe(`${PUBLISH}/publishes/users`);
     expect(pathForLog(`${PUBLISH}/publishes/pubid-1/devices/web-1`)).toBe(
       `${PUBLISH}/publishes/pubid-1/devices/…`,

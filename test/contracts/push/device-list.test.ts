@@ -96,6 +96,7 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
         acceptedAtMs: expect.any(Number),
         metadata: { sdkVersion: '1.10.0' },
         client: 'push-notifications-swift 4',
+        preferences: {},
       },
       expect.objectContaining({ id: second, isAccepted: false, acceptedAtMs: undefined }),
     ]);

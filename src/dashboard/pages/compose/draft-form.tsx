@@ -10,6 +10,7 @@ import {
   withPlatform,
   withText,
 } from './draft.ts';
+import { LanguageFields } from './language-fields.tsx';
 import { LiveFields } from './live-fields.tsx';
 import { WebFields } from './web-fields.tsx';
 
@@ -64,6 +65,7 @@ export function DraftForm() {
         ))}
         <SendAt />
       </div>
+      <LanguageFields />
       {body['web'] !== undefined && <WebFields />}
     </>
   );

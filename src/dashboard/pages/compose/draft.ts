@@ -105,6 +105,35 @@ export function withWeb(body: Json, name: string, value: string | number | boole
   return { ...body, web: value === '' ? rest : { ...rest, [name]: value } };
 }
 
+/** The languages that have a text of their own. */
+export function languagesOf(body: Json): readonly string[] {
+  return isObject(body['texts']) ? Object.keys(body['texts']) : [];
+}
+
+/** What the draft says in a language. */
+export function inLanguage(body: Json, language: string, name: 'title' | 'body'): string {
+  const value = read(body['texts'], [language, name]);
+  return typeof value === 'string' ? value : '';
+}
+
+/** The body with a text in a language. `undefined` removes the language. */
+export function withLanguage(
+  body: Json,
+  language: string,
+  text: { readonly title?: string; readonly body?: string } | undefined,
+): Json {
+  const { texts, ...others } = body;
+  const { [language]: before, ...rest } = isObject(texts) ? texts : {};
+  const given = text && {
+    ...rest,
+    [language]: Object.fromEntries(
+      Object.entries({ ...(isObject(before) && before), ...text }).filter(([, one]) => one !== ''),
+    ),
+  };
+  const changed = given ?? rest;
+  return Object.keys(changed).length === 0 ? others : { ...others, texts: changed };
+}
+
 /** A field of the event that users get in the app. Data that is no text reads as its JSON, which is what clients get. */
 export function liveOf(body: Json, name: string): string {
   const value = read(body['live'], [name]);

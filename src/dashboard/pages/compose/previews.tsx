@@ -67,8 +67,9 @@ function ExactRequest({ request }: { readonly request: Request }) {
   );
 }
 
-function nameOf({ platform, only }: Request): string {
-  return only === null ? platform : `${platform} in Safari`;
+function nameOf({ platform, only, language }: Request): string {
+  const browser = only === null ? '' : ' in Safari';
+  return `${platform}${browser}${language === null ? '' : `, ${language}`}`;
 }
 
 function asText({ platform, method, url, headers, body }: Request): string {

@@ -61,7 +61,7 @@ export class Composer implements Composing {
   async preview(settings: InstanceSettings, { kind, fields, body }: Draft): Promise<Preview> {
     const nowMs = this.options.timers.now();
     const instance = this.instance(settings.id);
-    const { faults, target, payloads, live } = readDraft(kind, fields, {
+    const { faults, target, payloads, texts, live } = readDraft(kind, fields, {
       instanceId: settings.id,
       declarative: settings.web?.declarative,
       nowMs,
@@ -70,7 +70,7 @@ export class Composer implements Composing {
     });
     return {
       faults: faults.map(({ field, reason }) => ({ field, rule: reason })),
-      requests: gatewayRequests(payloads, settings, nowMs),
+      requests: gatewayRequests(payloads, { instance: settings, texts, nowMs }),
       audience: target && (await this.count(instance.number, target)),
       live: live && target && (await this.askLive(instance, live, target.names)),
     };

@@ -19,8 +19,10 @@ import {
 } from '../../../push/messages/fcm-message.ts';
 import { WEB_MESSAGE_BYTES_MAX, webMessage } from '../../../push/messages/web-message.ts';
 import { NIL_PUBLISH_ID } from '../../../push/model/publish-id.ts';
+import type { Text, Texts } from '../../../push/model/texts.ts';
 import type { ApnsPayload } from '../../../push/payloads/apns.ts';
 import type { FcmPayload } from '../../../push/payloads/fcm.ts';
+import { withText } from '../../../push/payloads/localised.ts';
 import type { Payloads } from '../../../push/payloads/payloads.ts';
 import type { WebPayload } from '../../../push/payloads/web.ts';
 
@@ -39,9 +41,34 @@ const PUSH_SERVICE = 'updates.push.services.mozilla.com';
 
 /** The requests that the gateways would get, made by the code that makes the real ones. The publish has no id yet. */
 export function gatewayRequests(
-  { apns, fcm, web }: Partial<Payloads>,
-  instance: InstanceSettings,
-  nowMs: number,
+  payloads: Payloads,
+  { texts, ...about }: RequestsOf,
+): readonly GatewayRequest[] {
+  const inLanguages = [...(texts ?? [])].flatMap(([language, text]) =>
+    requestsOf(changedBy(payloads, text), about).map((request) => ({ ...request, language })),
+  );
+  return [...requestsOf(payloads, about), ...inLanguages];
+}
+
+interface RequestsOf {
+  readonly instance: InstanceSettings;
+  readonly texts: Texts | undefined;
+  readonly nowMs: number;
+}
+
+/** Only the payloads that say something else with the text. */
+function changedBy(payloads: Payloads, text: Text): Payloads {
+  const { apns, fcm, web } = withText(payloads, text);
+  return {
+    apns: apns === payloads.apns ? undefined : apns,
+    fcm: fcm === payloads.fcm ? undefined : fcm,
+    web: web === payloads.web ? undefined : web,
+  };
+}
+
+function requestsOf(
+  { apns, fcm, web }: Payloads,
+  { instance, nowMs }: Omit<RequestsOf, 'texts'>,
 ): readonly GatewayRequest[] {
   const about = { instanceId: instance.id, publishId: NIL_PUBLISH_ID, acceptedAtMs: nowMs };
   return [
@@ -63,6 +90,7 @@ function apnsRequest(
   return {
     platform: 'apns',
     only: undefined,
+    language: undefined,
     bytes: Buffer.byteLength(body),
     bytesMax: APNS_MESSAGE_BYTES_MAX,
     url: `${origin ?? service}${path}`,
@@ -80,6 +108,7 @@ function fcmRequest(
   return {
     platform: 'fcm',
     only: undefined,
+    language: undefined,
     bytes: fcmMessageBytes(message),
     bytesMax: FCM_MESSAGE_BYTES_MAX,
     url: `${fcm?.origin ?? FCM_ORIGIN}${fcmPath(PROJECT)}`,
@@ -107,6 +136,7 @@ function webRequest(notification: Notification<WebPayload>, body: string): Gatew
   return {
     platform: 'web',
     only: undefined,
+    language: undefined,
     bytes: Buffer.byteLength(body),
     bytesMax: WEB_MESSAGE_BYTES_MAX,
     url: ENDPOINT,

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import type { Gateway, Notification, Outcome } from '../../gateway.ts';
 import type { PublishUnderWay } from '../../model/delivery.ts';
+import type { DeviceId, Recipient } from '../../model/device.ts';
 import type { PublishId } from '../../model/publish.ts';
+import type { FcmPayload } from '../../payloads/fcm.ts';
 import { readStoredPublish } from '../stored-publish.ts';
 import { PreparedPublish } from './prepared-publish.ts';
 
@@ -15,14 +17,32 @@ const publish: PublishUnderWay = {
   dueAtMs: 1_000,
 };
 
+const recipient: Recipient = {
+  number: 1,
+  id: 'fcm-1' as DeviceId,
+  platform: 'fcm',
+  token: 'token',
+  bundleId: undefined,
+  userId: undefined,
+  seenAtMs: 0,
+  isTrusted: true,
+};
+
+/** The titles of what devices got. */
+const sent: unknown[] = [];
+
 function makeGateway() {
+  sent.length = 0;
   const notifications: Notification<unknown>[] = [];
   const gateway: Gateway<'fcm'> = {
     platform: 'fcm',
     atOnce: 1,
     prepare: (notification) => {
       notifications.push(notification);
-      return async () => ({ result: 'accepted' });
+      return async () => {
+        sent.push(notification.payload.notification['title']);
+        return { result: 'accepted' };
+      };
     },
     [Symbol.asyncDispose]: async () => undefined,
   };
@@ -94,5 +114,30 @@ describe('a prepared publish', () => {
     });
     expect(notifications).toEqual([]);
     expect(prepared.refusal).toEqual({ reason: 'publish-unreadable', words: '' });
+  });
+
+  it('has a message for each language in use, made once', async () => {
+    const { gateway, notifications } = makeGateway();
+    const texts = { de: { title: 'Hallo' }, fr: { title: 'Salut' } };
+    const body = JSON.stringify({
+      interests: ['a'],
+      fcm: { notification: { title: 'Hi' } },
+      texts,
+    });
+    const prepared = new PreparedPublish({
+      publish: { ...publish, body },
+      stored: readStoredPublish({ ...publish, body }),
+      instanceId: 'instance',
+      gateway,
+      retryMs: 3_600_000,
+    });
+    const titles = () =>
+      notifications.map(({ payload }) => (payload as FcmPayload).notification['title']);
+    expect(titles()).toEqual(['Hi']);
+    for (const language of [undefined, 'en', 'de-AT', 'de', 'de-CH']) {
+      await prepared.deliver({ ...recipient, preferences: { language } });
+    }
+    expect(titles()).toEqual(['Hi', 'Hallo']);
+    expect(sent).toEqual(['Hi', 'Hi', 'Hallo', 'Hallo', 'Hallo']);
   });
 });

@@ -1,6 +1,8 @@
 import type { Deliver, Gateway, Outcome } from '../../gateway.ts';
 import type { PublishUnderWay } from '../../model/delivery.ts';
 import type { Platform } from '../../model/device.ts';
+import { findLanguage, type Text, type Texts } from '../../model/texts.ts';
+import { withText } from '../../payloads/localised.ts';
 import type { Payloads } from '../../payloads/payloads.ts';
 import { REFUSALS_ALIKE } from '../limits.ts';
 import type { StoredPublish } from '../stored-publish.ts';
@@ -39,14 +41,14 @@ export class PreparedPublish {
   /** Set when its devices are not tried any more. */
   refusal: RefusedPublish | undefined;
   deliver: Deliver;
-  private readonly payloads: Payloads | undefined;
+  private readonly stored: StoredPublish | undefined;
   private readonly instanceId: string;
   private alike = 0;
   private lastReason = '';
 
   constructor({ publish, stored, instanceId, gateway, retryMs }: PreparedPublishOptions) {
     this.publish = publish;
-    this.payloads = stored?.payloads;
+    this.stored = stored;
     this.instanceId = instanceId;
     this.lifetime =
       stored === undefined
@@ -77,13 +79,34 @@ export class PreparedPublish {
   }
 
   private prepareFor(gateway: AnyGateway): Deliver {
-    const { instanceId, payloads, publish } = this;
+    const { instanceId, stored, publish } = this;
     const about = { instanceId, publishId: publish.id, acceptedAtMs: publish.dueAtMs };
-    const deliver = payloads && prepare(gateway, payloads, about);
-    if (deliver !== undefined) return deliver;
-    this.refusal = { reason: PUBLISH_UNREADABLE, words: '' };
-    return async () => ({ result: 'refused', reason: PUBLISH_UNREADABLE, words: '' });
+    const deliver = stored && prepare(gateway, stored.payloads, about);
+    if (stored === undefined || deliver === undefined) {
+      this.refusal = { reason: PUBLISH_UNREADABLE, words: '' };
+      return async () => ({ result: 'refused', reason: PUBLISH_UNREADABLE, words: '' });
+    }
+    const { payloads, texts } = stored;
+    if (texts === undefined) return deliver;
+    const withOne = (text: Text) => prepare(gateway, withText(payloads, text), about) ?? deliver;
+    return byLanguage(texts, withOne, deliver);
   }
+}
+
+/** Sends each device the text of its language. The message of a language is made when the first device needs it. */
+function byLanguage(texts: Texts, make: (text: Text) => Deliver, otherwise: Deliver): Deliver {
+  const made = new Map<string, Deliver>();
+  return (recipient) => {
+    const language = findLanguage(texts, recipient.preferences?.language);
+    const text = language === undefined ? undefined : texts.get(language);
+    if (language === undefined || text === undefined) return otherwise(recipient);
+    let deliver = made.get(language);
+    if (deliver === undefined) {
+      deliver = make(text);
+      made.set(language, deliver);
+    }
+    return deliver(recipient);
+  };
 }
 
 /** `undefined`: the publish has no payload for that platform. */

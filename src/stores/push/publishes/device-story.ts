@@ -3,17 +3,25 @@ import { GAVE_WAY } from '../../../push/backlog-store.ts';
 import type { DeviceEvent, DeviceStory, UsersReached } from '../../../push/model/delivery.ts';
 import type { Platform } from '../../../push/model/device.ts';
 import type { DevicePause } from '../../../push/model/device-pause.ts';
+import type { Preferences } from '../../../push/model/preferences.ts';
 import type { PublishState, PublishTarget } from '../../../push/model/publish.ts';
 import {
   outlineOfBody,
   type PublishOutline,
   readOutline,
 } from '../../../push/model/publish-outline.ts';
+import { findLanguage } from '../../../push/model/texts.ts';
 import type { StoryKey, StoryStore } from '../../../push/story-store.ts';
 import type { Database } from '../../database/database.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
 import { type PauseColumns, pauseOf } from '../devices/device-pauses.ts';
+import {
+  joinUserPreferences,
+  type PreferenceColumns,
+  preferenceColumns,
+  preferencesOf,
+} from '../devices/preferences.ts';
 import { countWaiting } from '../jobs/paused-devices.ts';
 import { audiencePageOf, type StoredPageState } from './audience-page.ts';
 import { liveUser, liveUsersReached } from './live-users.ts';
@@ -34,9 +42,10 @@ interface KnownDevice {
   readonly registeredAtMs: number;
   readonly removed: DeviceStory['removed'];
   readonly pause: DevicePause | undefined;
+  readonly preferences: Preferences | undefined;
 }
 
-interface KnownRow extends PauseColumns {
+interface KnownRow extends PauseColumns, PreferenceColumns {
   readonly number: BigInteger;
   readonly platform: Platform;
   readonly user_id: string | null;
@@ -88,7 +97,7 @@ async function readStory(sql: SQL, key: StoryKey): Promise<DeviceStory | undefin
     await requireInstance(sql, instance);
     return undefined;
   }
-  const { names, platforms } = outlineOf(publish);
+  const { names, platforms, languages } = outlineOf(publish);
   const [page, row, reports, matches, live] = await Promise.all([
     audiencePageOf(sql, publish.number, device.number),
     rowOf(sql, publish.number, device.number),
@@ -107,6 +116,7 @@ async function readStory(sql: SQL, key: StoryKey): Promise<DeviceStory | undefin
     removed: device.removed,
     matches,
     hasPayload: platforms.includes(device.platform),
+    text: textFor(languages, device.preferences),
     live,
     pause: device.pause && {
       ...device.pause,
@@ -115,6 +125,15 @@ async function readStory(sql: SQL, key: StoryKey): Promise<DeviceStory | undefin
     nextAttemptAtMs: waits ? Number(row.due_at) : undefined,
     events: [...attemptsOf(publish, page, row), ...reports].sort((a, b) => a.atMs - b.atMs),
   };
+}
+
+function textFor(
+  languages: readonly string[] | undefined,
+  preferences: Preferences | undefined,
+): DeviceStory['text'] {
+  const { language } = preferences ?? {};
+  const of = languages && findLanguage(new Set(languages), language);
+  return language === undefined || of === undefined ? undefined : { language, of };
 }
 
 /** Read from the body until that is deleted. */
@@ -128,11 +147,13 @@ async function knownDevice(
   { instance, device: id }: StoryKey,
 ): Promise<KnownDevice | undefined> {
   const [row]: KnownRow[] = await sql`
-    SELECT number, platform, user_id, registered_at, NULL AS removed_at, '' AS reason, '' AS words,
-      paused_until, failures, failing_since
-    FROM devices WHERE id = ${id} AND instance = ${instance}
+    SELECT number, platform, devices.user_id AS user_id, registered_at, NULL AS removed_at,
+      '' AS reason, '' AS words, paused_until, failures, failing_since, ${preferenceColumns(sql)}
+    FROM devices ${joinUserPreferences(sql)}
+    WHERE id = ${id} AND devices.instance = ${instance}
     UNION ALL
-    SELECT number, platform, NULL, registered_at, removed_at, reason, words, NULL, 0, NULL
+    SELECT number, platform, NULL, registered_at, removed_at, reason, words, NULL, 0, NULL,
+      NULL, NULL, NULL
     FROM device_tombstones WHERE instance = ${instance} AND id = ${id}
     ORDER BY removed_at NULLS FIRST`;
   if (row === undefined) return undefined;
@@ -144,6 +165,7 @@ async function knownDevice(
     registeredAtMs: Number(row.registered_at),
     removed: removed_at === null ? undefined : { atMs: Number(removed_at), reason, words },
     pause: pauseOf(row),
+    preferences: preferencesOf(row),
   };
 }
 
