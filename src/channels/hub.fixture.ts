@@ -26,6 +26,7 @@ import type {
 } from './ports.ts';
 import { ProblemBook } from './problems/problem-book.ts';
 import type { RuleEvent } from './push-rules/push-rule.ts';
+import { TokenTurns } from './signatures/token-turns.ts';
 import { parseSocketId, type SocketId } from './socket-id.ts';
 import { LocalChannels } from './subscribing/local-channels.ts';
 import { MemberSessions } from './subscribing/member-sessions.ts';
@@ -419,6 +420,7 @@ export function hubWith(engine?: LateEngine): FakeHub {
     revoke: async () => 'revoked',
     openedAtMs: () => clock.now(),
     keySets: { refresh: () => undefined },
+    tokenTurns: new TokenTurns({ timers: clock, addressOf: () => '' }),
     ruleEvents: { note: (_, event) => void ruleEvents.push(event) },
     notedForRules: ruleEvents,
     problems: new ProblemBook({ now: Date.now }),

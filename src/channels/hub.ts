@@ -6,6 +6,7 @@ import type { AskedConnections } from './live/asked-connections.ts';
 import type { Audience, Authority, KeySetSource, Meter, Turns } from './ports.ts';
 import type { ProblemBook } from './problems/problem-book.ts';
 import type { RuleEventSink } from './push-rules/push-rule.ts';
+import type { TokenTurns } from './signatures/token-turns.ts';
 import type { LocalChannels } from './subscribing/local-channels.ts';
 import type { MemberSessions } from './subscribing/member-sessions.ts';
 import type { Session } from './subscribing/session.ts';
@@ -62,6 +63,8 @@ export interface Hub {
   /** The connections of this loop that owe an answer to an ask. */
   readonly asked: AskedConnections;
   readonly keySets: KeySetSource;
+  /** Bounds what refused tokens cost this loop. */
+  readonly tokenTurns: TokenTurns;
   /** Delays events of backends while this turn of the loop has published enough. `undefined`: nothing bounds it. */
   readonly turns?: Turns | undefined;
 }

@@ -204,6 +204,11 @@ export const metricRows = {
     kind: 'gauge',
     help: 'Subscriptions without authorisation that wait for a sign-in of their connection.',
   },
+  waitingTokens: {
+    name: 'fanfare_waiting_tokens',
+    kind: 'gauge',
+    help: 'Tokens of clients that wait to be verified, because many were refused lately.',
+  },
   grantsEnded: {
     name: 'fanfare_grants_ended_total',
     kind: 'counter',

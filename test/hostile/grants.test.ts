@@ -209,3 +209,28 @@ describe('tokens that are costly to refuse end their connection with 1008,', () 
     expect(verified).toBeGreaterThan(0);
   });
 });
+
+it('a flood of tokens with wrong signatures is refused slowly, and holds up no other app', async () => {
+  /** Up to the burst of a connection, so that none is ended. */
+  const each = Math.floor((10 * FRAMES) / (COSTLY + 1));
+  const line = 'fanfare_tokens_total{result="signature"}';
+  const auth = issued('ours', stranger.privateKey);
+  const clients: AppClient[] = [];
+  for (let n = 0; n < 60; n++) clients.push(await app.connect());
+  const sent = each * clients.length;
+  const before = await counted(line);
+  const waits = server.logsNext(/A token waits/);
+  const began = performance.now();
+  for (const client of clients) for (let n = 0; n < each; n++) client.send(signIn(auth));
+  expect(await told(signIn(issued('theirs')), other)).toBe(SIGNED_IN);
+  expect(await waits).toContain(app.id);
+  let refused = 0;
+  while (refused < sent) {
+    refused = (await counted(line)) - before;
+    // What both buckets allow at once, and what each second adds.
+    expect(refused).toBeLessThanOrEqual(20 + (performance.now() - began));
+  }
+  expect(await counted('fanfare_waiting_tokens')).toBe(0);
+  expect(await told(signIn(issued('ours')))).toBe(SIGNED_IN);
+  for (const client of clients) await client[Symbol.asyncDispose]();
+});

@@ -14,10 +14,13 @@ import {
   type CalledProcess,
   startCalled,
 } from '../../machine/called-process.ts';
+import { sendTokens } from './token-senders.ts';
 
 interface Busy {
   readonly app: AppAddress;
   readonly seconds: number;
+  /** The limit of a connection. */
+  readonly framesPerSecond: number;
 }
 
 /** What the app does all the time; answered with what it did, in words. */
@@ -25,12 +28,14 @@ type NeighbourCalls = {
   hot: { ask: Busy; answer: string };
   connecting: { ask: Busy; answer: string };
   'slow-reading': { ask: Busy; answer: string };
+  tokens: { ask: Busy; answer: string };
 };
 
 export const neighbourKinds = [
   'hot',
   'connecting',
   'slow-reading',
+  'tokens',
 ] as const satisfies readonly (keyof NeighbourCalls)[];
 export type NeighbourKind = (typeof neighbourKinds)[number];
 
@@ -139,6 +144,8 @@ async function answer(call: Call<NeighbourCalls>): Promise<string> {
       return keepConnecting(call.ask);
     case 'slow-reading':
       return readSlowly(call.ask);
+    case 'tokens':
+      return sendTokens(call.ask.app, call.ask);
     default:
       return call satisfies never;
   }

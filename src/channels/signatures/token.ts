@@ -60,6 +60,12 @@ export function isToken(app: App, auth: string | undefined): auth is string {
   );
 }
 
+/** Whether verifying a token takes a public key, which costs much more than a secret. */
+export function needsPublicKey(token: string): boolean {
+  const alg = parseJwt(token)?.header['alg'];
+  return alg !== undefined && alg !== 'HS256';
+}
+
 /** Reads a token of an app that takes grants: first the signature, and only then what it says. */
 export function readToken(
   app: App & { readonly grants: AppGrants },

@@ -336,6 +336,7 @@ export function unsubscribe(hub: Hub, session: Session, channel: string): MaybeP
 export function disconnect(hub: Hub, session: Session): MaybePromise<unknown> {
   session.closed = true;
   hub.audience.leaveAll(session.peer);
+  hub.tokenTurns.forget(session);
   for (const waiting of session.grants?.waiting.values() ?? []) stopWaiting(hub, session, waiting);
   if (session.user === undefined && session.watching.length === 0) return;
   return mapAll([unwatch, signOut], (step) => step(hub, session));

@@ -3,9 +3,14 @@ import type { Grant } from '../grants/grant.ts';
 import { readUserGrants } from '../grants/read-user-grants.ts';
 import type { GrantOrigin, Revocation } from '../grants/revocations.ts';
 import type { Hub } from '../hub.ts';
-import type { MaybePromise } from '../maybe-promise.ts';
+import { after, type MaybePromise } from '../maybe-promise.ts';
 import { refuseSignIn } from '../signatures/authorise.ts';
-import { type CheckedToken, readToken, unlessRevoked } from '../signatures/token.ts';
+import {
+  type CheckedToken,
+  needsPublicKey,
+  readToken,
+  unlessRevoked,
+} from '../signatures/token.ts';
 import type { Session } from '../subscribing/session.ts';
 import { withoutData } from '../watching/tap.ts';
 import { type ParsedUserData, readUserData, type UserData } from '../wire.ts';
@@ -115,10 +120,11 @@ export function readPresentedToken(
   session: Session,
   token: string,
 ): MaybePromise<Verified> {
-  const read = verify(hub, session, token);
-  if (read.ok || read.lacks === undefined) return counted(hub, read);
-  const fetched = hub.keySets.refresh(session.app);
-  return fetched === undefined ? counted(hub, read) : verifyAgain(hub, session, token, fetched);
+  return after(verifyInTurn(hub, session, token), (read) => {
+    if (read.ok || read.lacks === undefined || session.closed) return counted(hub, read);
+    const fetched = hub.keySets.refresh(session.app);
+    return fetched === undefined ? counted(hub, read) : verifyAgain(hub, session, token, fetched);
+  });
 }
 
 /** Verifies a token after each fetch. The first one may have begun before the issuer published the key. */
@@ -133,7 +139,7 @@ async function verifyAgain(
   let rounds = 0;
   do {
     await waits;
-    read = verify(hub, session, token);
+    read = await verifyInTurn(hub, session, token);
     rounds += 1;
     waits =
       read.ok || read.lacks === undefined || session.closed || rounds === ROUNDS_MAX
@@ -141,6 +147,19 @@ async function verifyAgain(
         : hub.keySets.refresh(session.app);
   } while (waits !== undefined);
   return await counted(hub, read);
+}
+
+/** Verifies a token: now, or in its turn if too many were for nothing lately. */
+function verifyInTurn(hub: Hub, session: Session, token: string): MaybePromise<Verified> {
+  const { tokenTurns, rateLimitedLog } = hub;
+  const { app, socketId } = session;
+  if (tokenTurns.isOpen(app) || !needsPublicKey(token)) return verify(hub, session, token);
+  rateLimitedLog.info(
+    'A token waits: many were refused lately',
+    { app: app.id },
+    { connection: socketId, waiting: tokenTurns.size },
+  );
+  return tokenTurns.wait(session, () => verify(hub, session, token));
 }
 
 function verify(hub: Hub, session: Session, token: string): Verified {
@@ -151,6 +170,7 @@ function verify(hub: Hub, session: Session, token: string): Verified {
   const read = unlessRevoked(verified, app.id, hub.revocations);
   const isNew = read.ok && session.grants?.ofToken(token, hub.clock.now()) === undefined;
   session.frameDebt += read.triedKeys * (isNew ? NEW_TOKEN_FRAMES : TRIED_KEY_FRAMES);
+  if (!isNew) hub.tokenTurns.charge(app, read.triedKeys);
   if (!read.ok) return read;
   const { user, userText, patterns, endsAtSeconds, origin } = read;
   const endsAtMs = endOf(session, endsAtSeconds);

@@ -32,6 +32,7 @@ export function measureLoop(base: LoopBase, parts: MeasuredParts): MetricValues 
   meter.set('unreadAnswerBytes', transports.unread.bytes);
   meter.set('channels', core.engine.counter.channelCount());
   meter.set('waitingSubscriptions', core.hub.channels.waiting);
+  meter.set('waitingTokens', core.hub.tokenTurns.size);
   meter.set('loopDelay', loopDelay.longestSeconds(), loop);
   meter.set('logLinesDropped', logLinesDropped(), loop);
   const { waiting, awaySeconds, masters = 0, history } = core.engine.figures();

@@ -303,8 +303,10 @@ export class Clients {
     this.checkedAtMs = nowMs;
     const part = this.connections.nextPart(parts);
     for (const connection of part) {
-      // Frames that wait behind a subscription are not paid for, so that their number stays bounded.
-      if (!this.answerLimit.isWaiting(connection)) this.payFrames(connection, seconds);
+      // Frames that wait behind a subscription or a token are not paid for, so that their number stays bounded.
+      const isWaiting =
+        this.answerLimit.isWaiting(connection) || this.hub.tokenTurns.isWaiting(connection);
+      if (!isWaiting) this.payFrames(connection, seconds);
       this.answerLimit.pay(connection, seconds);
       connection.secondsPassed(seconds);
       // A late engine must not make the client give its connection up.

@@ -61,6 +61,7 @@ it('wrong tokens that have waited for the engine end their connection before all
   expect([verified(), connection.isOpen]).toEqual([0, true]);
   await engine.answers('in ann');
   for (let turn = 0; turn < 100; turn++) {
+    hub.clock.advance(10);
     await nextTurn();
     await settled();
   }

@@ -3,8 +3,10 @@ import type { Hub } from '../../../channels/hub.ts';
 import { WebhookEvents } from '../../../channels/lifecycle/webhook-events.ts';
 import type { Audience, KeySetSource, Turns } from '../../../channels/ports.ts';
 import { ProblemBook } from '../../../channels/problems/problem-book.ts';
+import { TokenTurns } from '../../../channels/signatures/token-turns.ts';
 import { LocalChannels } from '../../../channels/subscribing/local-channels.ts';
 import { MemberSessions } from '../../../channels/subscribing/member-sessions.ts';
+import type { Session } from '../../../channels/subscribing/session.ts';
 import { StayBudget } from '../../../channels/subscribing/stay-budget.ts';
 import type { Usage } from '../../../channels/usage/usage.ts';
 import { UserSessions } from '../../../channels/users/user-sessions.ts';
@@ -12,6 +14,7 @@ import { messageOf } from '../../../runtime/error-code.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
+import { type AddressKey, keyOf } from '../../../transports/clients/addresses/packed-address.ts';
 import type { Clients } from '../../../transports/clients/clients.ts';
 import { ClientConnection } from '../../../transports/clients/connection.ts';
 import type { LoopBase } from '../loop-base.ts';
@@ -146,6 +149,12 @@ function hubOf(
         : timers.now(),
     asked: parts.live.asked,
     keySets,
+    tokenTurns: new TokenTurns({ timers: monotonicTimers, addressOf }),
     turns,
   };
+}
+
+/** All sessions of a loop are its connections. */
+function addressOf(session: Session): AddressKey {
+  return session instanceof ClientConnection ? keyOf(session.address) : '';
 }
