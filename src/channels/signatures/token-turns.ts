@@ -7,15 +7,15 @@ import type { Session } from '../subscribing/session.ts';
 
 /**
  * Comparisons of tokens with public keys that were for nothing, because the token is refused or known already. One takes up to
- * 0.1 ms, so these take a tenth of the loop at most, and a millisecond at once.
+ * 0.1 ms, and the answer as long, so these take a tenth of the loop at most, and a millisecond at once.
  */
-const WASTED: Rate = { perSecond: 1000, burst: 10 };
+const WASTED: Rate = { perSecond: 500, burst: 5 };
 
 /** Those of one app that make none of its tokens wait, whatever others do. */
-const WASTED_OF_APP: Rate = { perSecond: 1, burst: 10 };
+const WASTED_OF_APP: Rate = { perSecond: 1, burst: 5 };
 
 /** How often tokens that wait are verified, and how many at once, if all of them are accepted. Milliseconds. */
-const EVERY_MS = 5;
+const EVERY_MS = 10;
 const AT_ONCE = 20;
 
 /** By app, then by address, then by session. The oldest is next, and becomes the newest. */
