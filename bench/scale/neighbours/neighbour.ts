@@ -14,11 +14,15 @@ import {
   type CalledProcess,
   startCalled,
 } from '../../machine/called-process.ts';
-import { sendTokens } from './token-senders.ts';
+import { TokenSenders } from './token-senders.ts';
 
 interface Busy {
   readonly app: AppAddress;
   readonly seconds: number;
+}
+
+interface Gathering {
+  readonly app: AppAddress;
   /** The limit of a connection. */
   readonly framesPerSecond: number;
 }
@@ -29,6 +33,8 @@ type NeighbourCalls = {
   connecting: { ask: Busy; answer: string };
   'slow-reading': { ask: Busy; answer: string };
   tokens: { ask: Busy; answer: string };
+  /** Comes before `tokens`. */
+  'gather-tokens': { ask: Gathering; answer: undefined };
 };
 
 export const neighbourKinds = [
@@ -136,7 +142,9 @@ function readSlowly({ app, seconds }: Busy): string {
   return `${perSecond} events/s of ${SLOW_EVENT_BYTES} bytes to ${SLOW_READERS} who do not read, ${readers} in all`;
 }
 
-async function answer(call: Call<NeighbourCalls>): Promise<string> {
+let tokenSenders: TokenSenders | undefined;
+
+async function answer(call: Call<NeighbourCalls>): Promise<string | undefined> {
   switch (call.name) {
     case 'hot':
       return beHot(call.ask);
@@ -144,8 +152,12 @@ async function answer(call: Call<NeighbourCalls>): Promise<string> {
       return keepConnecting(call.ask);
     case 'slow-reading':
       return readSlowly(call.ask);
+    case 'gather-tokens':
+      tokenSenders = new TokenSenders(call.ask.app, call.ask.framesPerSecond);
+      tokenSenders.gather();
+      return undefined;
     case 'tokens':
-      return sendTokens(call.ask.app, call.ask);
+      return tokenSenders?.sendFor(call.ask.seconds);
     default:
       return call satisfies never;
   }

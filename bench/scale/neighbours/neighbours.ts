@@ -148,11 +148,10 @@ async function besideNeighbour(
   // Both share a core; the quiet one must not wait for the processor when something arrives for it.
   await using busy = startNeighbour(['nice', '-n', '15', ...pinning.load]);
   const neighbour = { host: app.host, port: app.port, appId: NEIGHBOUR.id, ...NEIGHBOUR };
-  const being = busy.call(kind, {
-    app: neighbour,
-    seconds: seconds + 2 * AROUND_SECONDS,
-    framesPerSecond: FRAMES_PER_SECOND,
-  });
+  if (kind === 'tokens') {
+    await busy.call('gather-tokens', { app: neighbour, framesPerSecond: FRAMES_PER_SECOND });
+  }
+  const being = busy.call(kind, { app: neighbour, seconds: seconds + 2 * AROUND_SECONDS });
   await Bun.sleep(AROUND_SECONDS * 1000);
   const result = await step(quiet, seconds);
   return { ...result, neighbour: await being };

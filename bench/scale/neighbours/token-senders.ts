@@ -46,6 +46,7 @@ interface Attack {
   /** One burst, in one write. */
   readonly burst: Uint8Array;
   connecting: number;
+  isBegun: boolean;
   refused: number;
   ended: number;
 }
@@ -72,7 +73,7 @@ class TokenSender extends RawWebSocket {
     else if (text.includes('connection_established')) {
       this.attack.connecting -= 1;
       this.isConnected = true;
-      this.sendBurst();
+      if (this.attack.isBegun) this.sendBurst();
     }
   }
 
@@ -86,33 +87,55 @@ class TokenSender extends RawWebSocket {
 
 const PONG = clientMessage({ event: 'pusher:pong', data: {} });
 
-/** Sends bursts as often as they are allowed; connections that the server ends are replaced. Returns what it did, in words. */
-export function sendTokens(
-  app: AppAddress,
-  { seconds, framesPerSecond }: { readonly seconds: number; readonly framesPerSecond: number },
-): string {
-  using sockets = new KernelSockets();
-  const message = { event: 'pusher:signin', data: { auth: wrongToken() } };
-  const frame = clientFrame(opcodes.text, Buffer.from(JSON.stringify(message)));
-  // Two fewer than would be too many.
-  const tokens = Math.floor((BURST_SECONDS * framesPerSecond) / TOKEN_FRAMES) - 2;
-  const burst = Buffer.concat(Array.from({ length: tokens }, () => frame));
-  const attack: Attack = { app, sockets, burst, connecting: 0, refused: 0, ended: 0 };
-  const senders: TokenSender[] = [];
-  const beganMs = performance.now();
-  const passed = () => (performance.now() - beganMs) / 1000;
-  for (let wave = 1; passed() < seconds; ) {
+/** The senders of one app, and what they do. */
+export class TokenSenders {
+  private readonly sockets = new KernelSockets();
+  private readonly attack: Attack;
+  private readonly senders: TokenSender[] = [];
+  private readonly tokens: number;
+
+  constructor(app: AppAddress, framesPerSecond: number) {
+    const message = { event: 'pusher:signin', data: { auth: wrongToken() } };
+    const frame = clientFrame(opcodes.text, Buffer.from(JSON.stringify(message)));
+    // Two fewer than would be too many.
+    this.tokens = Math.floor((BURST_SECONDS * framesPerSecond) / TOKEN_FRAMES) - 2;
+    const burst = Buffer.concat(Array.from({ length: this.tokens }, () => frame));
+    const { sockets } = this;
+    this.attack = { app, sockets, burst, connecting: 0, isBegun: false, refused: 0, ended: 0 };
+  }
+
+  /** Connects all, which send nothing yet. */
+  gather(): void {
+    do {
+      this.connectMissing();
+      this.sockets.poll(5);
+    } while (this.attack.connecting > 0 || this.senders.length < SENDERS);
+  }
+
+  /** Sends bursts as often as they are allowed; connections that the server ends are replaced. Returns what it did, in words. */
+  sendFor(seconds: number): string {
+    const { attack, tokens } = this;
+    attack.isBegun = true;
+    const beganMs = performance.now();
+    const passed = () => (performance.now() - beganMs) / 1000;
+    for (let wave = 0; passed() < seconds; ) {
+      if (passed() >= wave * BURST_SECONDS) {
+        wave += 1;
+        for (const sender of this.senders) sender.sendBurst();
+      }
+      this.connectMissing();
+      this.sockets.poll(5);
+    }
+    const perSecond = Math.round(attack.refused / seconds).toLocaleString('en');
+    return `${perSecond} wrong tokens/s refused, in bursts of ${tokens} of ${SENDERS} connections; ${attack.ended} connections ended`;
+  }
+
+  private connectMissing(): void {
+    const { attack, senders } = this;
     for (let at = 0; at < SENDERS && attack.connecting < CONNECTING_MAX; at += 1) {
       if (senders[at]?.isLost === false) continue;
       const number = 2 + Math.floor(at / SENDERS_OF_ADDRESS);
       senders[at] = new TokenSender(attack, `127.0.${number >> 8}.${number & 255}`);
     }
-    if (passed() > wave * BURST_SECONDS) {
-      wave += 1;
-      for (const sender of senders) sender.sendBurst();
-    }
-    sockets.poll(5);
   }
-  const perSecond = Math.round(attack.refused / seconds).toLocaleString('en');
-  return `${perSecond} wrong tokens/s refused, in bursts of ${tokens} of ${SENDERS} connections; ${attack.ended} connections ended`;
 }
