@@ -5,15 +5,15 @@ import { socketIdIn, subscribeMessage } from '../../load/subscribe-message.ts';
 /** What authorises a subscription. */
 export type By = 'signature' | 'grant';
 
-/** Three patterns, of which one covers what the clients subscribe to. */
-const GRANTS = {
+/** Three patterns: one covers what the clients subscribe to, and one is of the user alone. */
+const grantsOf = (user: string) => ({
   channels: {
     'private-team-*': ['subscribe', 'client-events'],
-    'private-user-0000000000': ['subscribe'],
+    [`private-user-${user}`]: ['subscribe'],
     'presence-team-0000000000': ['subscribe'],
   },
   exp: Math.floor(Date.now() / 1000) + 86_400,
-};
+});
 
 /** Clients that are signed in as users of their own, and what they still do is counted. */
 export class GrantsClients implements Disposable {
@@ -82,7 +82,7 @@ export class GrantsClients implements Disposable {
       if (text.includes('subscription_succeeded')) return this.confirmed();
       if (text.includes('connection_established')) {
         socketId = socketIdIn(text);
-        const userData = JSON.stringify({ id, ...(by === 'grant' && { grants: GRANTS }) });
+        const userData = JSON.stringify({ id, ...(by === 'grant' && { grants: grantsOf(id) }) });
         const signed = `${socketId}::user::${userData}`;
         const auth = `${key}:${createHmac('sha256', secret).update(signed).digest('hex')}`;
         socket.send(

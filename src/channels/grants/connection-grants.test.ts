@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'bun:test';
 import type { AppGrants } from '../app.ts';
 import { channelName } from '../hub.fixture.ts';
 import { ConnectionGrants } from './connection-grants.ts';
-import type { Grant, Right } from './grant.ts';
+import { type Grant, hashOfToken, type Right } from './grant.ts';
 import { Revocations } from './revocations.ts';
 
 /** Source: identity, §3.2 to §3.5. */
@@ -21,7 +21,8 @@ const CHANNEL = channelName('private-a');
 
 function grant(endsAtMs: number, rights: readonly Right[] = ['subscribe'], token?: string): Grant {
   const pattern = { kind: 'private', text: 'private-a', isBeginning: true } as const;
-  return { patterns: [{ ...pattern, rights: new Set(rights) }], endsAtMs, by: 'token', token };
+  const tokenHash = token && hashOfToken(token);
+  return { patterns: [{ ...pattern, rights: new Set(rights) }], endsAtMs, by: 'token', tokenHash };
 }
 
 let revocations = new Revocations({ now: () => 0 });

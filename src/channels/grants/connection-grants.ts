@@ -1,12 +1,14 @@
 import type { AppGrants } from '../app.ts';
 import type { ChannelName } from '../channel-name.ts';
-import { covers, type Grant, type Right } from './grant.ts';
+import { covers, type Grant, hashOfToken, newGrant, type Right } from './grant.ts';
 import { patternsFor } from './read-patterns.ts';
 import type { GrantOrigin, Revocation, Revocations } from './revocations.ts';
 import type { WaitingSubscription } from './waiting-subscription.ts';
 
 /** The grants that a connection keeps. */
 const KEPT_MAX = 8;
+
+const NONE: ReadonlyMap<string, WaitingSubscription> = new Map();
 
 /**
  * The grants of one connection, the channels that it entered by them, and the subscriptions that wait for one. Source: identity,
@@ -15,8 +17,8 @@ const KEPT_MAX = 8;
 export class ConnectionGrants {
   /** The last ones, the newest at the end. */
   private kept: readonly Grant[] = [];
-  /** The channels that it entered by a grant, and the last-ending grant that covers each. */
-  private readonly entered = new Map<string, Hanging>();
+  /** The channels that it entered by a grant, and the last-ending grant that covers each; `undefined`: there are none. */
+  private entered: Map<string, Hanging> | undefined;
   /** What the setting gives the user, and what it was made of. */
   private ofSetting:
     | { readonly from: AppGrants; readonly origin: GrantOrigin; readonly grant: Grant }
@@ -31,8 +33,25 @@ export class ConnectionGrants {
   endsAtMs: number | undefined;
   /** Whether its sign-in was refused because of one: it ends then in any case. */
   isSignInRevoked = false;
+  private waitingOnes: Map<string, WaitingSubscription> | undefined;
+
   /** Subscriptions that wait for a sign-in, in their order, by the names of their channels. */
-  readonly waiting = new Map<string, WaitingSubscription>();
+  get waiting(): ReadonlyMap<string, WaitingSubscription> {
+    return this.waitingOnes ?? NONE;
+  }
+
+  wait(waiting: WaitingSubscription): void {
+    this.waitingOnes ??= new Map();
+    this.waitingOnes.set(waiting.channel.text, waiting);
+  }
+
+  /** Lets a subscription wait no longer; `false` if it does not. */
+  stopWaiting(channel: string): boolean {
+    const { waitingOnes } = this;
+    if (waitingOnes?.delete(channel) !== true) return false;
+    if (waitingOnes.size === 0) this.waitingOnes = undefined;
+    return true;
+  }
 
   get all(): readonly Grant[] {
     return this.kept;
@@ -40,15 +59,18 @@ export class ConnectionGrants {
 
   /** The live grant that a token gave, so that a token is verified once. */
   ofToken(token: string, nowMs: number): Grant | undefined {
-    return this.kept.find((grant) => grant.token === token && grant.endsAtMs > nowMs);
+    if (this.kept.every(({ tokenHash }) => tokenHash === undefined)) return undefined;
+    const hash = hashOfToken(token);
+    return this.kept.find(({ tokenHash, endsAtMs }) => tokenHash === hash && endsAtMs > nowMs);
   }
 
   add(grant: Grant): void {
-    const others = this.kept.filter(({ token }) => token === undefined || token !== grant.token);
+    const { tokenHash } = grant;
+    const others = this.kept.filter((one) => !tokenHash || one.tokenHash !== tokenHash);
     this.kept = [...others.slice(1 - KEPT_MAX), grant];
     // Something may have been revoked while the engine was asked.
     this.examinedVersion = -1;
-    for (const hanging of this.entered.values()) {
+    for (const hanging of this.entered?.values() ?? []) {
       const isLater = grant.endsAtMs > hanging.grant.endsAtMs;
       if (isLater && covers(grant, hanging.channel, 'subscribe')) hanging.grant = grant;
     }
@@ -76,16 +98,18 @@ export class ConnectionGrants {
 
   /** Notes that a channel is entered by a grant. */
   enter(channel: ChannelName, grant: Grant): void {
+    this.entered ??= new Map();
     this.entered.set(channel.text, { channel, grant });
   }
 
   leave(channel: string): void {
-    this.entered.delete(channel);
+    this.entered?.delete(channel);
+    if (this.entered?.size === 0) this.entered = undefined;
   }
 
   /** The grant by which a channel was entered; `undefined`: it was entered by a signature. */
   enteredBy(channel: string): Grant | undefined {
-    return this.entered.get(channel)?.grant;
+    return this.entered?.get(channel)?.grant;
   }
 
   private grantOfSetting({ setting, userId }: Asked): Grant | undefined {
@@ -94,7 +118,7 @@ export class ConnectionGrants {
     if (this.ofSetting?.from !== setting || this.ofSetting.origin !== origin) {
       const patterns = patternsFor(setting.channels, userId);
       const endsAtMs = Number.POSITIVE_INFINITY;
-      const grant: Grant = { ...origin, patterns, endsAtMs, by: 'setting' };
+      const grant = newGrant(origin, { patterns, endsAtMs, by: 'setting' });
       this.ofSetting = { from: setting, origin, grant };
     }
     return this.ofSetting.grant;
@@ -115,7 +139,7 @@ export class ConnectionGrants {
       if (other === undefined) found = ofSignIn;
       else this.signedInBy = other;
     }
-    for (const hanging of this.entered.values()) {
+    for (const hanging of this.entered?.values() ?? []) {
       const revoked = revoking(hanging.grant, asked);
       if (revoked === undefined) continue;
       const other = this.covering(hanging.channel, 'subscribe', asked);
@@ -128,7 +152,7 @@ export class ConnectionGrants {
   /** Whether something that hangs on a grant has outlived it. */
   hasEnded(nowMs: number): boolean {
     if (this.signedInBy !== undefined && this.signedInBy.endsAtMs <= nowMs) return true;
-    for (const { grant } of this.entered.values()) if (grant.endsAtMs <= nowMs) return true;
+    for (const { grant } of this.entered?.values() ?? []) if (grant.endsAtMs <= nowMs) return true;
     return false;
   }
 }

@@ -67,9 +67,17 @@ function shared(channels: Channels, given: readonly Right[]): GrantPattern {
   const key = `${rights} ${channels.isBeginning} ${channels.text}`;
   const same = known.get(key);
   if (same !== undefined) return same;
-  const pattern = { ...channels, rights: new Set(rights) };
+  const { kind, text, isBeginning } = channels;
+  const pattern = { kind, text, isBeginning, rights: rightsOf(rights) };
   known.set(key, pattern);
   return pattern;
+}
+
+/** One set for all patterns with the same rights. */
+const sets = new Map<string, ReadonlySet<Right>>();
+
+function rightsOf(rights: readonly Right[]): ReadonlySet<Right> {
+  return sets.getOrInsertComputed(rights.join(), () => new Set(rights));
 }
 
 type Channels = Omit<GrantPattern, 'rights'>;

@@ -155,13 +155,13 @@ function waitForSignIn(
   if (!makeRoom(hub, session.app)) return serverFull;
   const units = unitsOf(message);
   const untilMs = hub.clock.now() + 1000 * hub.authorizationTimeoutSeconds;
-  waiting.set(channel.text, { channel, message, untilMs, units });
+  session.grants.wait({ channel, message, untilMs, units });
   hub.channels.reserve(session.app, units);
   return undefined;
 }
 
 function stopWaiting(hub: Hub, session: Session, { channel, units }: WaitingSubscription): void {
-  if (session.grants?.waiting.delete(channel.text) !== true) return;
+  if (session.grants?.stopWaiting(channel.text) !== true) return;
   hub.channels.release(session.app, units);
 }
 

@@ -1,5 +1,5 @@
 import { isUserId } from '../channel-name.ts';
-import type { Grant } from '../grants/grant.ts';
+import { type Grant, hashOfToken, newGrant } from '../grants/grant.ts';
 import { readUserGrants } from '../grants/read-user-grants.ts';
 import type { GrantOrigin, Revocation } from '../grants/revocations.ts';
 import type { Hub } from '../hub.ts';
@@ -85,7 +85,8 @@ export function readSigned(
   }
   if (read === undefined) return bare;
   const endsAtMs = endOf(session, read.endsAtSeconds);
-  return { ...bare, grant: { ...origin, patterns: read.patterns, endsAtMs, by: 'sign-in' } };
+  const grant = newGrant(origin, { patterns: read.patterns, endsAtMs, by: 'sign-in' });
+  return { ...bare, grant, origin: grant };
 }
 
 function hasAny(channels: object): boolean {
@@ -174,7 +175,8 @@ function verify(hub: Hub, session: Session, token: string): Verified {
   if (!read.ok) return read;
   const { user, userText, patterns, endsAtSeconds, origin } = read;
   const endsAtMs = endOf(session, endsAtSeconds);
-  const grant = { ...origin, patterns, endsAtMs, by: 'token', token } as const;
+  const tokenHash = hashOfToken(token);
+  const grant = newGrant(origin, { patterns, endsAtMs, by: 'token', tokenHash });
   return { ok: true, user, userText, userClaim: grants.userClaim, grant };
 }
 
