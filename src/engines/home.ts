@@ -104,7 +104,12 @@ export class Home {
     this.lifecycle = new LifecycleEvents({ timers, send, webhooks });
     this.memberChanges = new MemberChanges(timers, send);
     this.memberBatches = new MemberBatches(timers, send);
-    this.onlineUsers = new OnlineUsers({ timers, notifyWatchers, lastSeenMax: itemsHere });
+    this.onlineUsers = new OnlineUsers({
+      timers,
+      notifyWatchers,
+      webhooks,
+      lastSeenMax: itemsHere,
+    });
     this.stays = new Delays(timers);
   }
 

@@ -5,8 +5,13 @@ import type { OpenCluster } from './authority.contract.ts';
 import type { LoopStage } from './loop-stage.ts';
 import { appWith } from './values.ts';
 
-const app = appWith({});
-const patient: App = { ...appWith({}, 'patient'), offlineSeconds: 20 };
+const EVENTS = ['user_online', 'user_offline'] as const;
+const webhooks = [{ url: 'http://localhost/', events: EVENTS, batching: true }];
+
+const app: App = { ...appWith({}), webhooks };
+const patient: App = { ...appWith({}, 'patient'), offlineSeconds: 20, webhooks };
+const hasty: App = { ...appWith({}, 'hasty'), offlineSeconds: 0, webhooks };
+const quiet = appWith({}, 'quiet');
 
 /** Users with different homes, however many loops there are. */
 const USERS = Array.from({ length: 6 }, (_, n) => `user-${n}`);
@@ -19,7 +24,7 @@ export function onlineUsersContract(
   open: (apps: readonly App[]) => Promise<OpenCluster>,
 ): void {
   const stage = async () => {
-    const cluster = await open([app, patient]);
+    const cluster = await open([app, patient, hasty, quiet]);
     const at = (n: number): LoopStage => {
       const loop = cluster.loops[n % cluster.loops.length];
       if (loop === undefined) throw new Error('There is no loop');
@@ -31,7 +36,12 @@ export function onlineUsersContract(
     };
     const statuses = async (of: App, users = USERS) =>
       await at(1).authority.userStatuses(of, users);
-    return Object.assign(cluster, { at, goOn, statuses });
+    const told = () =>
+      cluster
+        .reported()
+        .map(({ appId, event }) => ({ appId, ...event }))
+        .toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
+    return Object.assign(cluster, { at, goOn, statuses, told });
   };
   const online = (sinceMs: number) => ({ isOnline: true, sinceMs, lastSeenMs: undefined });
   const all = (status: UserStatus) => USERS.map(() => status);
@@ -107,6 +117,50 @@ export function onlineUsersContract(
       const gone = { ...OFFLINE, lastSeenMs: sinceMs };
       expect(await statuses(patient)).toEqual(all(gone));
       expect(at(2).watched().toSorted()).toEqual(USERS.map((user) => `offline ${user}`));
+    });
+
+    it('tells webhooks once of each change, and nothing of who is back in time', async () => {
+      const { at, clock, goOn, told } = await stage();
+      const event = (user: string) => ({ appId: 'app', user_id: user });
+      for (const n of [0, 1, 2]) for (const user of USERS) await at(n).signIn(app, user);
+      for (const user of USERS) await at(0).signIn(quiet, user);
+      await goOn(1000);
+      expect(told()).toEqual(USERS.map((user) => ({ ...event(user), name: 'user_online' })));
+      for (const n of [0, 1, 2]) for (const user of USERS) await at(n).signOut(app, user);
+      for (const user of USERS) await at(0).signOut(quiet, user);
+      await goOn(2000);
+      for (const user of USERS) await at(2).signIn(app, user);
+      await goOn(20_000);
+      expect(told()).toEqual([]);
+      for (const user of USERS) await at(2).signOut(app, user);
+      const lastSeenMs = clock.now();
+      await goOn(2000);
+      expect(told()).toEqual([]);
+      await goOn(1000);
+      const gone = (user: string) => ({ ...event(user), name: 'user_offline' as const });
+      expect(told()).toEqual(USERS.map((user) => ({ ...gone(user), last_seen_ms: lastSeenMs })));
+      await goOn(20_000);
+      expect(told()).toEqual([]);
+      for (const user of USERS) await at(1).signIn(app, user);
+      await goOn(1000);
+      expect(told()).toEqual(USERS.map((user) => ({ ...event(user), name: 'user_online' })));
+    });
+
+    it('tells webhooks when the time of the app is over', async () => {
+      const { at, clock, goOn, told } = await stage();
+      for (const one of [patient, hasty]) await at(0).signIn(one, 'ann');
+      await at(1).signIn(hasty, 'bob');
+      await goOn(1000);
+      expect(told()).toHaveLength(3);
+      for (const one of [patient, hasty]) await at(0).signOut(one, 'ann');
+      const lastSeenMs = clock.now();
+      const gone = { name: 'user_offline' as const, user_id: 'ann', last_seen_ms: lastSeenMs };
+      await goOn(1000);
+      expect(told()).toEqual([{ appId: 'hasty', ...gone }]);
+      await goOn(18_000);
+      expect(told()).toEqual([]);
+      await goOn(1000);
+      expect(told()).toEqual([{ appId: 'patient', ...gone }]);
     });
   });
 }

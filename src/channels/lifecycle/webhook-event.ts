@@ -1,5 +1,5 @@
 /**
- * A webhook event of an app's channels. Its JSON is sent as it is, so there are no other fields. Source: Channels
+ * A webhook event of an app's channels or users. Its JSON is sent as it is, so there are no other fields. Source: Channels
  * docs, "Webhooks".
  */
 export type WebhookEvent =
@@ -26,6 +26,18 @@ export type WebhookEvent =
       readonly name: 'subscription_count';
       readonly channel: string;
       readonly subscription_count: number;
+    }
+  | {
+      readonly name: 'user_online';
+      readonly channel?: undefined;
+      readonly user_id: string;
+    }
+  | {
+      readonly name: 'user_offline';
+      readonly channel?: undefined;
+      readonly user_id: string;
+      /** When the last connection ended. Milliseconds since 1970. */
+      readonly last_seen_ms: number;
     };
 
 /** A webhook event that the realtime loop passes to the background loop, which sends it. */

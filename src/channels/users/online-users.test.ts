@@ -1,18 +1,26 @@
 import { describe, expect, it } from 'bun:test';
 import type { App } from '../app.ts';
 import { broadcast } from '../broadcast.ts';
-import { appWith, FakeClock, hubWith, sessionOf } from '../hub.fixture.ts';
+import { appWith, hubWith, sessionOf } from '../hub.fixture.ts';
+import { WebhookEvents } from '../lifecycle/webhook-events.ts';
 import { OnlineUsers } from './online-users.ts';
 import { watchTopic } from './watch-topic.ts';
 
 /** Source: Channels protocol, §8.3; the 3 seconds are a choice. */
 
 function stage(settings: Partial<App> = {}) {
-  const { audience, usage } = hubWith();
-  const clock = new FakeClock();
+  const hub = hubWith();
+  const { audience, usage } = hub;
+  const { clock, reported } = hub;
+  const webhooks = new WebhookEvents({
+    clock,
+    usage,
+    sink: { emit: (event) => void reported.push(event) },
+  });
   const users = new OnlineUsers({
     timers: clock,
     notifyWatchers: (sent) => broadcast({ audience, usage }, sent),
+    webhooks,
     lastSeenMax: 10,
   });
   const app = appWith(settings);
@@ -21,6 +29,7 @@ function stage(settings: Partial<App> = {}) {
   let sinceMs = 0;
   return {
     clock,
+    reported: () => reported.splice(0).map(({ event }) => event),
     users,
     app,
     comes: () => {
@@ -98,6 +107,50 @@ describe('the watchers of a user', () => {
     users.left(appWith({ id: 'other' }), 'ann', 0);
     clock.advance(60_000);
     expect(received()).toEqual([]);
+  });
+});
+
+describe('the webhooks of an app', () => {
+  const events = ['user_online', 'user_offline'] as const;
+  const webhooks = [{ url: 'http://localhost/', events, batching: true }];
+  const isOnline = { name: 'user_online', user_id: 'ann' } as const;
+
+  it('are told of a user who comes online, and who goes offline with when they were last seen', () => {
+    const { clock, comes, leaves, reported } = stage({ webhooks });
+    comes();
+    expect(reported()).toEqual([isOnline]);
+    leaves();
+    const lastSeenMs = clock.now();
+    clock.advance(2999);
+    expect(reported()).toEqual([]);
+    clock.advance(1);
+    expect(reported()).toEqual([
+      { name: 'user_offline', user_id: 'ann', last_seen_ms: lastSeenMs },
+    ]);
+  });
+
+  it('are told of users who are leaving when the server stops', () => {
+    const { comes, leaves, users, reported } = stage({ webhooks });
+    comes();
+    leaves();
+    users.flush();
+    expect(reported().map(({ name }) => name)).toEqual(['user_online', 'user_offline']);
+  });
+
+  it('are told nothing of a user who returns in time, nor what they do not want', () => {
+    const { clock, comes, leaves, reported } = stage({ webhooks, offlineSeconds: 10 });
+    comes();
+    reported();
+    leaves();
+    clock.advance(9999);
+    comes();
+    clock.advance(60_000);
+    expect(reported()).toEqual([]);
+    const without = stage();
+    without.comes();
+    without.leaves();
+    without.users.flush();
+    expect(without.reported()).toEqual([]);
   });
 });
 

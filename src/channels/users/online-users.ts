@@ -2,6 +2,7 @@ import type { Timers } from '../../runtime/ports.ts';
 import type { App } from '../app.ts';
 import type { Topic } from '../event.ts';
 import { Delays } from '../lifecycle/delays.ts';
+import type { WebhookEvents } from '../lifecycle/webhook-events.ts';
 import type { Broadcast, UserStatus } from '../ports.ts';
 import { watchlistEvents } from '../wire.ts';
 import { LastSeen } from './last-seen.ts';
@@ -13,6 +14,7 @@ export type NotifyWatchers = (broadcast: Broadcast, userId: string, isOnline: bo
 export interface OnlineUsersOptions {
   readonly timers: Timers;
   readonly notifyWatchers: NotifyWatchers;
+  readonly webhooks: WebhookEvents;
   /** Of how many users it is kept when they were last seen. */
   readonly lastSeenMax: number;
 }
@@ -24,14 +26,16 @@ export interface OnlineUsersOptions {
 export class OnlineUsers {
   private readonly timers: Timers;
   private readonly notifyWatchers: NotifyWatchers;
+  private readonly webhooks: WebhookEvents;
   private readonly lastSeen: LastSeen;
   private readonly leaving: Delays<Topic>;
   /** Since when those have been online who have no connection. */
   private readonly sinceOfLeaving = new Map<Topic, number>();
 
-  constructor({ timers, notifyWatchers, lastSeenMax }: OnlineUsersOptions) {
+  constructor({ timers, notifyWatchers, webhooks, lastSeenMax }: OnlineUsersOptions) {
     this.timers = timers;
     this.notifyWatchers = notifyWatchers;
+    this.webhooks = webhooks;
     this.lastSeen = new LastSeen(lastSeenMax, timers);
     this.leaving = new Delays(timers);
   }
@@ -42,7 +46,8 @@ export class OnlineUsers {
     this.lastSeen.forget(app.id, userId);
     const sinceMs = this.sinceOfLeaving.get(topic);
     if (sinceMs === undefined) {
-      this.changed(app, userId, true);
+      this.notify(app, userId, true);
+      this.webhooks.emit(app, { name: 'user_online', user_id: userId });
       return this.timers.now();
     }
     // The user is back in time, and was never offline.
@@ -54,11 +59,13 @@ export class OnlineUsers {
   /** The user's last connection has ended. */
   left(app: App, userId: string, sinceMs: number): void {
     const topic = watchTopic(app, userId);
-    this.lastSeen.set(app.id, userId, this.timers.now());
+    const seenMs = this.timers.now();
+    this.lastSeen.set(app.id, userId, seenMs);
     this.sinceOfLeaving.set(topic, sinceMs);
     this.leaving.start(topic, app.offlineSeconds * 1000, () => {
       this.sinceOfLeaving.delete(topic);
-      this.changed(app, userId, false);
+      this.notify(app, userId, false);
+      this.webhooks.emit(app, { name: 'user_offline', user_id: userId, last_seen_ms: seenMs });
     });
   }
 
@@ -85,7 +92,7 @@ export class OnlineUsers {
     this.leaving.flush();
   }
 
-  private changed(app: App, userId: string, isOnline: boolean): void {
+  private notify(app: App, userId: string, isOnline: boolean): void {
     const makeFrame = () =>
       isOnline ? watchlistEvents([userId], []) : watchlistEvents([], [userId]);
     this.notifyWatchers({ app, channel: watchChannel(userId), makeFrame }, userId, isOnline);

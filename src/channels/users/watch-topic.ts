@@ -9,6 +9,11 @@ export function watchChannel(userId: string): ChannelText {
   return `${WATCH}${userId}` as ChannelText;
 }
 
+/** The user that a name of `watchChannel` is of. */
+export function userOfWatchChannel(text: string): string {
+  return text.slice(WATCH.length);
+}
+
 /** Returns the topic that watchers of a user subscribe to. */
 export function watchTopic(app: App, userId: string): Topic {
   return `${app.id}/${watchChannel(userId)}`;

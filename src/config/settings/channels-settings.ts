@@ -231,6 +231,8 @@ const webhook = z.strictObject({
       'client_event',
       'cache_miss',
       'subscription_count',
+      'user_online',
+      'user_offline',
     ]),
     'The types of events to send.',
   ),
@@ -260,7 +262,7 @@ export const appSettings = z
     offlineSeconds: wholeNumber(
       { min: 0, max: 300 },
       3,
-      'Seconds until a user without connections counts as offline, for watchlists and `users/status`.',
+      'Seconds until a user without connections counts as offline, for watchlists, webhooks and `users/status`.',
     ),
     authorizedConnectionsOnly: onOff(
       false,

@@ -557,7 +557,7 @@ export type AppWebhook = {
 
 export type AppWebhookInput = {
   readonly url: string;
-  readonly events: readonly ("channel_occupied" | "channel_vacated" | "member_added" | "member_removed" | "client_event" | "cache_miss" | "subscription_count")[];
+  readonly events: readonly ("channel_occupied" | "channel_vacated" | "member_added" | "member_removed" | "client_event" | "cache_miss" | "subscription_count" | "user_online" | "user_offline")[];
   readonly batching?: boolean | undefined;
 };
 

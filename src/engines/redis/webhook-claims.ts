@@ -1,6 +1,7 @@
 import type { WebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
+import { userOfWatchChannel } from '../../channels/users/watch-topic.ts';
 import { readUserId } from './topics/stream-message.ts';
 
 export interface WebhookClaimsOptions {
@@ -40,10 +41,11 @@ export class WebhookClaims {
       // Claimed again, because the store is slow.
       if (this.pending.has(id)) continue;
       this.pending.add(id);
-      const [, kind = '', topic = '', detail = ''] = id.split('\n');
+      const [number = '', kind = '', topic = '', detail = ''] = id.split('\n');
       const slash = topic.indexOf('/');
       const app = apps.byId(topic.slice(0, slash));
-      const event = eventOf(kind, topic.slice(slash + 1), detail);
+      const about = topic.slice(slash + 1);
+      const event = userEventOf(kind, about, number) ?? eventOf(kind, about, detail);
       const onSettled = () => this.settle(id);
       // The app was removed, so nobody wants its events.
       if (app === undefined || event === undefined) onSettled();
@@ -68,6 +70,14 @@ export class WebhookClaims {
 function idOf(id: string): string {
   const [number = '', kind = '', topic = ''] = id.split('\n');
   return `${topic}:${kind}:${number.slice(1)}`;
+}
+
+/** The number of a departure is followed by the time when the user was last seen. */
+function userEventOf(kind: string, about: string, number: string): WebhookEvent | undefined {
+  if (kind === 'u') return { name: 'user_online', user_id: userOfWatchChannel(about) };
+  if (kind !== 'd') return undefined;
+  const lastSeenMs = Number(number.slice(number.indexOf(',') + 1));
+  return { name: 'user_offline', user_id: userOfWatchChannel(about), last_seen_ms: lastSeenMs };
 }
 
 function eventOf(kind: string, channel: string, detail: string): WebhookEvent | undefined {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import type { ReceivedEvent } from '../../../testing/clients/raw-client.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { type AppClient, newApp } from '../../../testing/servers/test-app.ts';
+import { startWebhookEndpoint } from '../../../testing/servers/webhook-endpoint.ts';
 import { close, dataOf, eightClients, signsIn } from './several-clients.ts';
 
 function watchlistEvents(received: ReceivedEvent): unknown {
@@ -12,7 +13,10 @@ function watchlistEvents(received: ReceivedEvent): unknown {
 describe.each([2, 4])('users on %d threads', (threads) => {
   let server: Fanfare;
   beforeAll(async () => {
-    server = await startFanfare({ threads });
+    server = await startFanfare({
+      threads,
+      config: { webhooks: { allowPrivateAddresses: true } },
+    });
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
@@ -37,6 +41,42 @@ describe.each([2, 4])('users on %d threads', (threads) => {
       }
     }
     await close(watchers);
+  });
+
+  it('are told to webhooks once as online and once as offline, and found by every thread', async () => {
+    using backend = startWebhookEndpoint();
+    const events = ['user_online', 'user_offline'];
+    const users = ['ann', 'bob', 'eve', 'zoe'];
+    const webhooks = [{ url: backend.url, events, batching: false }];
+    const app = await newApp(server, { offlineSeconds: 1, webhooks });
+    const statuses = async () => {
+      const answer = await app.post('/users/status', { user_ids: users });
+      const found: { readonly online: boolean; readonly last_seen_ms: number | null }[] =
+        JSON.parse(await answer.text()).users;
+      return found.map(({ online, last_seen_ms }) => `${online} ${last_seen_ms !== null}`);
+    };
+    const told = async () => {
+      const all: string[] = [];
+      while (all.length < users.length) {
+        const { name, user_id } = await backend.events.next();
+        all.push(`${name} ${user_id}`);
+      }
+      return all.toSorted();
+    };
+    const clients = await Promise.all(users.map(() => eightClients(app)));
+    for (const [n, id] of users.entries()) {
+      for (const client of clients[n] ?? []) await signsIn(app, client, { id });
+    }
+    expect(await told()).toEqual(users.map((user) => `user_online ${user}`));
+    for (let n = 0; n < 2 * threads; n++) {
+      expect(await statuses()).toEqual(users.map(() => 'true false'));
+    }
+    await close(clients.flat());
+    expect(await told()).toEqual(users.map((user) => `user_offline ${user}`));
+    for (let n = 0; n < 2 * threads; n++) {
+      expect(await statuses()).toEqual(users.map(() => 'false true'));
+    }
+    expect(backend.asked()).toBe(2 * users.length);
   });
 
   it('get what is sent to them on all their connections, once, and others do not', async () => {

@@ -278,6 +278,47 @@ describe.concurrent('a subscription count', () => {
   });
 });
 
+describe.concurrent('a user', () => {
+  const events = ['user_online', 'user_offline'];
+  const signedIn = async (app: TestApp, id: string) => {
+    const client = await app.connect();
+    client.send(app.signIn(client, { id }));
+    expect((await client.receive()).event).toBe('pusher:signin_success');
+    return client;
+  };
+
+  it('is reported as online and offline once for all their connections, and not for a reload', async () => {
+    using backend = startWebhookEndpoint();
+    const settings = { offlineSeconds: 1 };
+    const app = await newApp(server, withWebhooks([{ url: backend.url, events }], settings));
+    const tabs = [await signedIn(app, 'ann'), await signedIn(app, 'ann')];
+    expect<object>(await backend.events.next()).toEqual({ name: 'user_online', user_id: 'ann' });
+    for (const tab of tabs) await tab[Symbol.asyncDispose]();
+    const back = await signedIn(app, 'ann');
+    const leftAtMs = Date.now();
+    await back[Symbol.asyncDispose]();
+    const { body, timeMs } = await backend.requests.first(({ body }) => /offline/.test(body));
+    const [event] = JSON.parse(body).events;
+    const lastSeenMs = event.last_seen_ms;
+    expect(event).toEqual({ name: 'user_offline', user_id: 'ann', last_seen_ms: lastSeenMs });
+    expect(lastSeenMs).toBeWithin(leftAtMs, Number(timeMs) - 990 + 1);
+    await using _again = await signedIn(app, 'ann');
+    const told = [await backend.events.next(), await backend.events.next()];
+    expect(told.map(({ name }) => name)).toEqual(['user_offline', 'user_online']);
+  });
+
+  it('is not reported for a connection that has not signed in', async () => {
+    using backend = startWebhookEndpoint();
+    const app = await newApp(server, withWebhooks([{ url: backend.url, events }]));
+    await using ann = await app.connect();
+    await enters(app, ann, 'ann');
+    ann.send({ event: 'pusher:signin', data: { auth: `${app.key}:0`, user_data: '{"id":"ann"}' } });
+    expect((await ann.receive()).event).toBe('pusher:error');
+    await using _bob = await signedIn(app, 'bob');
+    expect<object>(await backend.events.next()).toEqual({ name: 'user_online', user_id: 'bob' });
+  });
+});
+
 describe.concurrent('the channel of a user', () => {
   it('is not reported', async () => {
     using backend = startWebhookEndpoint();

@@ -67,7 +67,10 @@ const user = (r: Random) => r.pick(['ann', 'bob', 'zoë', 'a long name '.repeat(
 const app = (r: Random) => r.pick(['a', 'b']);
 const rules = (r: Random) => r.pick(['r1', 'r1', 'r1', 'r2']);
 const id = (r: Random) => `${r.between(0, 9)}-${r.pick(['half', 'half', 'other'])}`;
-const userFlags = (r: Random) => [r.pick(['', '', '0', '20000']), r.pick(['', '', 5000])];
+const userFlags = (r: Random) => [
+  r.pick(['', 'w', 'w', 'w0', '20000']),
+  r.pick(['', '', '5000 0', '5000 20000']),
+];
 const number = (r: Random) => r.pick(['0', '1', '1790000000000000', '99999999999999999']);
 
 const toRead = (r: Random) =>
@@ -86,8 +89,9 @@ const members = (r: Random) =>
   ).flat();
 const change = (r: Random, ofMember: string, ofChannel: string) =>
   r.chance(0.5) ? `${ofMember}${topic(r)}\n${user(r)}` : `${ofChannel}${topic(r)}`;
-const departure = (r: Random) => change(r, 'r', 'v');
-const arrival = (r: Random) => change(r, 'a', 'o');
+const ofUser = (r: Random, kind: 'u' | 'd') => `${kind}${r.pick(USERS_TOPICS)}`;
+const departure = (r: Random) => (r.chance(0.3) ? ofUser(r, 'd') : change(r, 'r', 'v'));
+const arrival = (r: Random) => (r.chance(0.3) ? ofUser(r, 'u') : change(r, 'a', 'o'));
 /** An event that there may not be: its number begins with the time. */
 const event = (r: Random) => change(r, `h${number(r)}\nr\n`, `h${number(r)}\nv\n`);
 const remembered = (r: Random) =>

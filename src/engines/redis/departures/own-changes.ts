@@ -12,7 +12,7 @@ const ASKED_MAX = 100;
 const NEVER_MS = Number.POSITIVE_INFINITY;
 
 /** The kinds of arrivals, by those of departures. */
-const ARRIVALS: Readonly<Record<string, string>> = { r: 'a', v: 'o' };
+const ARRIVALS: Readonly<Record<string, string>> = { r: 'a', v: 'o', d: 'u' };
 
 /** The name of a departure, and whether that or the opposite was stated. */
 export type StatedDeparture = readonly [departure: string, isGone: boolean];
@@ -29,7 +29,7 @@ interface Change {
 type DueChange = readonly [name: string, askAtMs: number];
 
 /**
- * Changes of a partition that are reported later: departures, which count after 3 s, and arrivals after a loss of data. The node that
+ * Changes of a partition that are reported later: departures, which count after 3 s or what the app says, and arrivals after a loss of data. The node that
  * has stated them asks for their events before others may. What it has not asked for when Redis loses its data, nobody has, so it
  * states that again.
  *
@@ -57,6 +57,11 @@ export class OwnChanges {
     // Other nodes ask for the departures of other members up to this much later.
     const isChannel = name.startsWith('v');
     this.set(name, undefined, isChannel ? memberMs + STAY_ROUNDED_MS : memberMs);
+  }
+
+  /** The last connection here of a user has ended, which will be stated. */
+  noteUser(name: string, offlineMs: number): void {
+    this.set(name, undefined, offlineMs);
   }
 
   /**

@@ -8,7 +8,7 @@ const REPORTED_MAX = 1000;
 const REPORTED_MS = 120_000;
 
 /** The kinds of departures, by those of arrivals. */
-const DEPARTURES: Readonly<Record<string, string>> = { a: 'r', o: 'v' };
+const DEPARTURES: Readonly<Record<string, string>> = { a: 'r', o: 'v', u: 'd' };
 
 /**
  * Departures of a partition that this node has reported recently. If Redis loses its data, the node says so: a server that was cut off
@@ -31,7 +31,7 @@ export class ReportedDepartures {
       // The number; kind, topic and user are the rest.
       const [kind = '', ...subject] = id.slice(id.indexOf('\n') + 1).split('\n');
       const name = subject.join('\n');
-      if (kind === 'r' || kind === 'v') this.reported.set(kind + name, askedAtMs);
+      if (/^[rvd]$/.test(kind)) this.reported.set(kind + name, askedAtMs);
       const departure = DEPARTURES[kind];
       if (departure !== undefined) this.reported.delete(departure + name);
     }

@@ -28,7 +28,7 @@ local function text(number) return string.format('%.0f', number) end
  * | `B:app` | token buckets of an app: tokens of triggers (`t`) and queries (`q`), and when they were counted (`t@`, `q@`) |
  * | `u:loop` | the number of the last statement of a loop about usage |
  * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `l` a large channel: the flag of `STATE` with which it became occupied, `j` the number of its last member, `x` last termination, `r` until when the latest departure waits (where members may stay); of users since when they have been online (`s`), the flags of `SIGN` (`f`), and with a limit, `c` and a node: its connections |
- * | `UL:topic` | since when a user has been online who has no connections, but still counts as online |
+ * | `UL:topic` | of a user without connections: since when it had been online, and when the last one ended |
  * | `LS:app` | sorted set by time: when users were last seen |
  * | `U:topic`, `I:topic` | members: how many nodes hold each; sequence number and info of each |
  * | `Z:topic` | sorted set of the members of a large channel by the numbers of their joining, which are in `I:topic` too |
@@ -61,7 +61,7 @@ local function text(number) return string.format('%.0f', number) end
  * | `z` | where Redis does not say the time, the latest that a call has brought; see `RedisScript.timed` |
  * | `G1`, `G0`, `G` | for those, the same of all apps, the newer and the older half; where the newer half begins (`o`) |
  *
- * Members of `W`: `v` topic (vacated), `r` topic, user (member removed), `o` topic (user offline), `c` topic (count), `g` (some of
+ * Members of `W`: `v` topic (vacated), `r` topic, user (member removed), `o` topic (user offline, for watchers), `d` topic (the same for webhooks), `c` topic (count), `g` (some of
  * `WS` are due), and `h` number, kind, topic (a claimed webhook event).
  *
  * A number above 2^53 would print as 1.79e+15, so numbers become text by `text`.

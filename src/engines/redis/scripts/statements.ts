@@ -221,13 +221,15 @@ if refused then return {refused} end
 knowWebhooks()
 local function state(name, ageMs)
   if wasReported(name, math.max(ageMs, tonumber(ARGV[3]))) then return end
-  local isMember, subject = string.sub(name, 1, 1) == 'r', string.sub(name, 2)
-  cancelArrival((isMember and 'a' or 'o') .. subject)
+  local kind, subject = string.sub(name, 1, 1), string.sub(name, 2)
+  local isMember = kind == 'r'
+  cancelArrival(({r = 'a', v = 'o', d = 'u'})[kind] .. subject)
   local topic, user = string.match(subject, '^([^\\n]*)\\n?(.*)$')
   local isThere = false
   if isMember then isThere = call('HEXISTS', P .. 'U:' .. topic, user) == 1
   else isThere = tonumber(call('HGET', P .. 'T:' .. topic, '#') or '0') > 0 end
   if not isThere and call('HEXISTS', WG, name) == 0 then
+    if kind == 'd' then call('SET', P .. 'UL:' .. subject, ' ' .. text(nowMs() - ageMs), 'PX', ${GONE_MS}) end
     call('ZADD', W, 'NX', nowMs() + ${OWN_GRACE_MS}, name)
     noteFor(incompleteMs(), name, text(nowMs() - ageMs))
   end

@@ -51,7 +51,7 @@ local function claimDue()
     if kind == 'h' then handOut(id)
     else
       call('ZREM', W, id)
-      if kind == 'v' or kind == 'r' then
+      if kind == 'v' or kind == 'r' or kind == 'd' then
         local left = incompleteMs()
         if left > 0 then call('ZADD', W, now + left + ${OWN_MS}, id) else reportGone(kind, rest) end
       elseif kind == 'g' then
@@ -77,7 +77,7 @@ end
 
 /**
  * Claims changes that a node has stated, also before others may claim them, and what is due. Arguments: node; changes by kind and
- * subject: `a` or `r` topic, user; `o` or `v` topic. After a loss of data, these wait.
+ * subject: `a` or `r` topic, user; `o`, `v`, `u` or `d` topic. After a loss of data, these wait.
  *
  * Returns milliseconds until something is due; the claimed webhook events; after how many milliseconds the node must ask for the
  * changes again, 0 if they are no longer there.
@@ -123,8 +123,9 @@ end
 local function sinceEndMs(node) return nowMs() - tonumber(call('ZSCORE', P .. 'D', node) or text(nowMs())) end
 -- The connections of a user have ended with a node, so many milliseconds ago.
 local function endUser(topic, agoMs)
-  local offlineMs = offlineMsOf(call('HGET', P .. 'T:' .. topic, 'f') or '')
-  signOut(topic, nowMs() - agoMs, math.max(offlineMs - agoMs, math.min(offlineMs, ${GRACE_MS})))
+  local flags = call('HGET', P .. 'T:' .. topic, 'f') or ''
+  local offlineMs = offlineMsOf(flags)
+  signOut(topic, flags, nowMs() - agoMs, math.max(offlineMs - agoMs, math.min(offlineMs, ${GRACE_MS})))
 end
 local function sweep(node, limit)
   local M, N, O, H, swept = P .. 'M:' .. node, P .. 'N:' .. node, P .. 'O:' .. node, P .. 'H:' .. node, 0

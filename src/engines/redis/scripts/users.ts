@@ -1,6 +1,6 @@
 import { COMPLETE } from './queries.ts';
 import { script } from './script.ts';
-import { GRACE_MS } from './webhook-events.ts';
+import { GRACE_MS, OWN_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
 
 /**
  * The limit of users of one app of whom a partition keeps when they were last seen, so that all partitions keep 100,000; and for how
@@ -12,10 +12,10 @@ const LAST_SEEN_MS = 7 * 24 * 3_600_000;
 /** The limit of users that one call forgets because their time is over. */
 const FORGOTTEN_AT_ONCE = 10;
 
-/** Milliseconds beyond those in which a user still counts as online, for who reads late since when that was. */
-const LEAVING_MS = 60_000;
+/** For how many milliseconds it is known of who has gone offline when the last connection ended, for webhooks that are late. */
+const GONE_KNOWN_MS = 600_000;
 
-/** What scripts share that take connections away from users. */
+/** What scripts share that take connections away from users. They need `WEBHOOK_EVENTS`. */
 export const SIGN_OUT = `
 -- For how long users without connections still count as online.
 local function offlineMsOf(flags) return tonumber(string.match(flags, '%d+') or '${GRACE_MS}') end
@@ -31,28 +31,37 @@ local function noteLastSeen(topic, atMs)
   local over = call('ZCARD', LS) - ${LAST_SEEN_MAX}
   if over > 0 then forget(call('ZRANGE', LS, 0, over - 1)) end
 end
+-- How much more than others the node has to ask for the event that it has stated.
+local ownMs = 0
 -- One node fewer has connections of a user, of which the last ended at this time. Counts as offline after the delay.
-local function signOut(topic, endedMs, delay)
+local function signOut(topic, flags, endedMs, delay)
   local T = P .. 'T:' .. topic
   if call('HINCRBY', T, '#', -1) > 0 then return end
   local since = call('HGET', T, 's')
   call('DEL', T)
   later('o' .. topic, delay)
-  if since then call('SET', P .. 'UL:' .. topic, since, 'PX', delay + ${LEAVING_MS}) end
+  call('SET', P .. 'UL:' .. topic, (since or '') .. ' ' .. text(endedMs), 'PX', delay + ${GONE_KNOWN_MS})
   noteLastSeen(topic, endedMs)
+  if not has(flags, 'w') then return end
+  local normalMs = graceMs
+  graceMs = delay + ownMs
+  leave('d' .. topic)
+  graceMs = normalMs
 end
 `;
 
 /**
- * States whether a node has connections of a user. Arguments: node, epoch, topic, `1` or `0`, flags, for how many milliseconds the
- * node has had them if it states them again after a loss of data, or nothing; if the app limits them, how many; for one more, the limit.
+ * States whether a node has connections of a user. Arguments: node, epoch, topic, `1` or `0`, flags, mode; if the app limits the
+ * connections, how many; for one more, the limit.
  *
- * Flags: a number: for how many milliseconds users without connections still count as online, unless it is the usual.
+ * Flags: `w` webhooks of the app want to know who is online; a number: for how many milliseconds users without connections still count
+ * as online, unless it is the usual. Mode: nothing, or after a loss of data for how many milliseconds the node has had connections of the
+ * user, and for how many it was cut off from the data that were lost: nothing is reported.
  *
- * Returns `full` and has changed nothing, or: how many statements of the node were applied, the number of the latest change of any user,
- * when something is due, and what the node has claimed.
+ * Returns `full` and has changed nothing, or: how many statements of the node were applied; the number of the latest change of any user;
+ * when something is due; what the node has claimed; the arrivals that it must ask for by `CLAIM`.
  */
-export const SIGN = script(`${SIGN_OUT}
+export const SIGN = script(`${WEBHOOK_EVENTS}${SIGN_OUT}
 local node, topic, flags = ARGV[1], ARGV[3], ARGV[5]
 local refused = refusal(node, ARGV[2])
 if refused then return {refused} end
@@ -70,15 +79,25 @@ local function heldElsewhere()
   end
   return total
 end
--- One more node has connections of the user. Sets the fields of \`T\` that say since when, and how its apps count.
+-- Whether it is stated again, for how long the node has had connections, and was cut off.
+local ageMs, awayMs = string.match(ARGV[6], '^(%d+) (%d+)$')
+-- The first node has connections of the user. Returns since when the user is online.
+local function comeOnline(since)
+  if call('ZREM', W, 'o' .. topic) == 0 then publish(topic, number(), '+')
+  -- A user who returns in time was never reported offline.
+  else since = string.match(call('GET', P .. 'UL:' .. topic) or '', '^%d+') or since end
+  return since or text(nowMs())
+end
+-- One more node has connections of the user. Notes since when the user is online, and the flags.
 local function signIn()
-  local isFirst, ageMs = call('HINCRBY', T, '#', 1) == 1, tonumber(ARGV[6])
-  local since = ageMs and text(nowMs() - ageMs)
-  if isFirst then
-    -- A user who returns in time was never reported offline.
-    if call('ZREM', W, 'o' .. topic) == 1 then since = call('GET', P .. 'UL:' .. topic) or since
-    else publish(topic, number(), '+') end
-    since = since or text(nowMs())
+  local isWanted, again = has(flags, 'w'), ageMs ~= nil
+  if isWanted then
+    -- Who was reported as gone meanwhile is back.
+    again = again and not wasReported('d' .. topic, tonumber(awayMs))
+    if again then cancelArrival('u' .. topic) end
+  end
+  local since, isFirst = again and text(nowMs() - ageMs) or nil, call('HINCRBY', T, '#', 1) == 1
+  if isFirst then since = comeOnline(since)
   elseif since and tonumber(call('HGET', T, 's') or since) < tonumber(since) then since = nil end
   local fields = {}
   if since then fields = {'s', since} end
@@ -87,15 +106,20 @@ local function signIn()
     fields[#fields + 1] = flags
   end
   if #fields > 0 then call('HSET', T, unpack(fields)) end
+  if not isWanted then return end
+  if isFirst then arrive('u', 'd', topic, again)
+  elseif not again then joinArrival('u' .. topic) end
 end
 if ARGV[8] and tonumber(held) + heldElsewhere() > tonumber(ARGV[8]) then return {'full'} end
+if has(flags, 'w') then knowWebhooks() end
+backMs, ownMs = offlineMsOf(flags), ${OWN_MS}
 local version, O = text(call('HINCRBY', P .. 'V', node, 1)), P .. 'O:' .. node
 if ARGV[4] == '0' then
-  if call('HDEL', O, topic) == 1 then signOut(topic, nowMs(), offlineMsOf(flags)) end
+  if call('HDEL', O, topic) == 1 then signOut(topic, flags, nowMs(), backMs) end
 elseif call('HSETNX', O, topic, '1') == 1 then signIn()
 elseif flags ~= '' then call('HSET', T, 'f', flags) end
 if held and ARGV[4] == '1' then call('HSET', T, 'c' .. node, held) elseif held then call('HDEL', T, 'c' .. node) end
-return {'ok', version, call('GET', P .. 'S') or '0', dueMs, claims}
+return {'ok', version, call('GET', P .. 'S') or '0', dueMs, claims, owed}
 `);
 
 /** Ends the connections of a user everywhere. Arguments: node, epoch, topic. */
@@ -133,7 +157,7 @@ export const USER_STATUSES = script(`${COMPLETE}
 local function statusOf(topic)
   local state = call('HMGET', P .. 'T:' .. topic, '#', 's')
   if state[1] then return '+' .. (state[2] or '') end
-  if call('ZSCORE', W, 'o' .. topic) then return '+' .. (call('GET', P .. 'UL:' .. topic) or '') end
+  if call('ZSCORE', W, 'o' .. topic) then return '+' .. (string.match(call('GET', P .. 'UL:' .. topic) or '', '^%d+') or '') end
   local app = ownerOf(topic)
   local seen = call('ZSCORE', P .. 'LS:' .. app, string.sub(topic, #app + 2))
   if seen and tonumber(seen) > nowMs() - ${LAST_SEEN_MS} then return '-' .. seen end

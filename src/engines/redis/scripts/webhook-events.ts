@@ -42,7 +42,8 @@ const REPEATED_MAX = 500;
  * Webhook events, and which node reports them: the node that calls the script, whose name is the first argument of every script that
  * reports. If the argument is empty, nobody claims them yet.
  *
- * `member_added` and `member_removed` of a user alternate, and so do `channel_occupied` and `channel_vacated`. So an event is handed
+ * `member_added` and `member_removed` of a user alternate, and so do `channel_occupied` and `channel_vacated`, `user_online` and
+ * `user_offline`. So an event is handed
  * out only after those before it are stored, unless the same node has claimed them: it reports in the order of its claims. Until then
  * the time it is due has a fraction, and is just behind the end of the claim of the event before it. So it is also in order for
  * servers of earlier releases, which know nothing of `WK`.
@@ -58,18 +59,23 @@ const REPEATED_MAX = 500;
  * A node may also have been cut off before the data were lost, for so long that others have reported as gone whom it holds, or who has
  * left it. These others say so (`REPORTED`), and the node says since when it was cut off.
  *
+ * The number of an event that a user is offline is followed by a comma and the time when the user was last seen.
+ *
  * The functions exist once `knowWebhooks` was called: making them takes longer than many a statement about an app without webhooks.
  */
 export const WEBHOOK_EVENTS = `
 local WG, owed = P .. 'WG', {}
+-- Who comes back within this time has never been away.
+local backMs = ${GRACE_MS}
 local handOut, report, incompleteMs, noteFor, leave, reportGone, wasReported, arrive, joinArrival, cancelArrival, askFor, settle, repeatClaims
 local function knowWebhooks()
   local WC, WY, WR, areNoted, areReported = P .. 'WC:' .. (ARGV[1] or ''), P .. 'WY', P .. 'WR', nil, nil
   -- The key of the events that are reported one after the other.
   local function orderOf(id)
-    local kind, subject = string.match(id, '^h%d+\\n(%a)\\n(.*)$')
+    local kind, subject = string.match(id, '^h[%d,]+\\n(%a)\\n(.*)$')
     if kind == 'a' or kind == 'r' then return P .. 'WK:m' .. subject end
     if kind == 'o' or kind == 'v' then return P .. 'WK:c' .. subject end
+    if kind == 'u' or kind == 'd' then return P .. 'WK:u' .. subject end
     return nil
   end
   local function claim(id)
@@ -104,9 +110,14 @@ local function knowWebhooks()
     local due = heldBackUntil(id, order)
     if due then call('ZADD', W, math.floor(due) + 0.5, id) else claim(id) end
   end
+  -- When the last connection ended of a user who has left.
+  local function lastSeen(topic)
+    return string.match(call('GET', P .. 'UL:' .. topic) or '', '%d+$') or text(nowMs())
+  end
   local function newEvent(kind, subject)
     local number = number()
-    local id = 'h' .. number .. '\\n' .. kind .. '\\n' .. subject
+    local seen = kind == 'd' and ',' .. lastSeen(subject) or ''
+    local id = 'h' .. number .. seen .. '\\n' .. kind .. '\\n' .. subject
     local order = orderOf(id)
     if order and call('ZCARD', order) < ${IN_ORDER_MAX} then call('ZADD', order, number, id) end
     if order then call('PEXPIRE', order, ${3 * CLAIM_MS}) end
@@ -158,7 +169,7 @@ local function knowWebhooks()
     local due = text(nowMs() + left + ${OWN_MS}) .. '.5'
     if wasLeaving then
       local goneMs = nowMs() - tonumber(call('HGET', WY, opposite .. subject) or text(nowMs()))
-      if goneMs <= ${GRACE_MS} then return end
+      if goneMs <= backMs then return end
       call('ZADD', W, due, newEvent(opposite, subject))
     end
     local id = newEvent(kind, subject)
@@ -187,7 +198,7 @@ local function knowWebhooks()
   -- Hands a change out to the node that has stated it.
   function askFor(name)
     local kind = string.sub(name, 1, 1)
-    if kind == 'r' or kind == 'v' then
+    if kind == 'r' or kind == 'v' or kind == 'd' then
       -- Who has come back to another node and left again is asked for by that one.
       local due = call('ZSCORE', W, name)
       if not due or tonumber(due) - nowMs() > ${OWN_MS} then return end

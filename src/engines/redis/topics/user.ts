@@ -1,4 +1,3 @@
-import type { App } from '../../../channels/app.ts';
 import { broadcast } from '../../../channels/broadcast.ts';
 import { watchChannel, watchTopic } from '../../../channels/users/watch-topic.ts';
 import { watchlistEvents } from '../../../channels/wire.ts';
@@ -101,15 +100,18 @@ export class RedisUser extends StatedTopic {
 
   /** States what this loop has now. Never fails: if stating is impossible now, it happens later. */
   signOut(held: number): Promise<void> {
+    const hasLeft = this.isSignedIn && held === 0;
     this.isSignedIn = held > 0;
     this.held = held;
+    if (hasLeft && this.hasWebhooks) {
+      this.partition.own.noteUser(`d${this.topic}`, 1000 * this.app.offlineSeconds);
+    }
     return this.stateSoon(() => this.state());
   }
 
   /** The app may count otherwise now who is online. */
   appChanged(): void {
-    if (this.isSignedIn && this.statedFlags !== userFlags(this.app))
-      this.partition.unsure.add(this);
+    if (this.isSignedIn && this.statedFlags !== this.flags) this.partition.unsure.add(this);
   }
 
   protected async stateAgain(reason: RestateReason): Promise<void> {
@@ -159,22 +161,38 @@ export class RedisUser extends StatedTopic {
     // Connections that are signing in are stated by their sign-in.
     if (!isIn && this.signingIn > 0) return;
     const places = this.app.limits.connectionsPerUser > 0 ? [this.held] : [];
-    const ageMs = Math.round(this.partition.nowMs - this.signedInAtMs);
-    await this.stateThat(isIn, places, reason === 'lost' ? `${ageMs}` : '');
+    const { own, nowMs, awayMs } = this.partition;
+    // What nobody was handed yet is reported now.
+    const isAgain = reason === 'lost' && !own.has(`u${this.topic}`);
+    const mode = isAgain ? `${Math.round(nowMs - this.signedInAtMs)} ${awayMs}` : '';
+    await this.stateThat(isIn, places, mode);
   }
 
-  /** `places` and `ageMs`: see `SIGN`. */
+  /** `places` and `mode`: see `SIGN`. */
   private async stateThat(
     isIn: boolean,
     places: readonly number[],
-    ageMs = '',
+    mode = '',
   ): Promise<readonly Reply[]> {
-    const { app, partition, topic } = this;
+    const { app, partition, topic, flags } = this;
     partition.outbox.sendBefore(partition, app.id);
-    const flags = userFlags(app);
-    const answer = await partition.state(SIGN, [topic, isIn ? '1' : '0', flags, ageMs, ...places]);
+    const answer = await partition.state(SIGN, [topic, isIn ? '1' : '0', flags, mode, ...places]);
     this.statedFlags = flags;
+    if (this.hasWebhooks && answer[0] !== 'full') {
+      partition.stated([[`d${topic}`, !isIn]], answer[4]);
+    }
     return answer;
+  }
+
+  private get hasWebhooks(): boolean {
+    const { webhooks } = this.loop;
+    return webhooks.wants(this.app, 'user_online') || webhooks.wants(this.app, 'user_offline');
+  }
+
+  /** How the app counts who is online; see `SIGN`. */
+  private get flags(): string {
+    const offlineMs = 1000 * this.app.offlineSeconds;
+    return `${this.hasWebhooks ? 'w' : ''}${offlineMs === GRACE_MS ? '' : offlineMs}`;
   }
 
   private change(number: number, isOnline: boolean): void {
@@ -186,10 +204,4 @@ export class RedisUser extends StatedTopic {
       isOnline ? watchlistEvents([userId], []) : watchlistEvents([], [userId]);
     broadcast(this.loop.broadcaster, { app, channel: watchChannel(userId), makeFrame });
   }
-}
-
-/** How an app counts who is online; see `SIGN`. */
-function userFlags({ offlineSeconds }: App): string {
-  const offlineMs = 1000 * offlineSeconds;
-  return offlineMs === GRACE_MS ? '' : `${offlineMs}`;
 }

@@ -180,6 +180,7 @@ function recordWebhooks(recorder: Recorder, events: readonly AppWebhookEvent[]):
   const t = recorder.now;
   for (const { event, atMs } of events) {
     const { name, channel: ch } = event;
+    if (ch === undefined) continue;
     const user = 'user_id' in event && event.user_id !== undefined ? { user: event.user_id } : {};
     recorder.add('webhook', { ch, name, ...user, time: atMs, request }, t);
   }
