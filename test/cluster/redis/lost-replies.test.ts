@@ -12,6 +12,7 @@ import * as quotas from '../../../src/engines/redis/scripts/quotas.ts';
 import * as recentEvents from '../../../src/engines/redis/scripts/recent-events.ts';
 import * as statements from '../../../src/engines/redis/scripts/statements.ts';
 import * as upkeep from '../../../src/engines/redis/scripts/upkeep.ts';
+import * as users from '../../../src/engines/redis/scripts/users.ts';
 import { runs } from '../../../testing/long-run.ts';
 import { type OwnRedis, startRedis } from '../../../testing/servers/redis.ts';
 import { RedisLoops } from '../../contracts/redis-loops.ts';
@@ -33,7 +34,7 @@ afterAll(async () => {
 });
 
 /**
- * With EXIT, a server ends. Backends ask again for a page of a history or of a large channel's members, and to forget one. RECENT_OF_ALL only runs beside
+ * With EXIT, a server ends. Backends ask again for a page of a history or of a large channel's members, for who is online, and to forget a history. RECENT_OF_ALL only runs beside
  * servers of an earlier release. FORGET_APP runs again with the next tick. REPORTED and DEPARTED only run after a loss of data, of which
  * all is repeated.
  */
@@ -46,6 +47,7 @@ const NOT_REPEATED: ReadonlySet<RedisScript> = new Set([
   FORGET_APP,
   statements.REPORTED,
   statements.DEPARTED,
+  users.USER_STATUSES,
 ]);
 
 const scripts = Object.entries({
@@ -55,6 +57,7 @@ const scripts = Object.entries({
   ...recentEvents,
   ...queries,
   ...upkeep,
+  ...users,
 }).flatMap(([name, one]) =>
   one instanceof RedisScript && !NOT_REPEATED.has(one) ? [[name, one] as const] : [],
 );
