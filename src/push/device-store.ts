@@ -10,12 +10,14 @@ export interface DeviceStore {
    * Stores a device, or finds the instance's device with exactly this token: it keeps its id, interests and user, and
    * takes over what the registration says about the app and the SDK. With another bundle id it is untrusted until a
    * gateway accepts it. A device with the same identity but another token is deleted in the same commit, so that no app
-   * gets a notification twice. `'full'`: the instance has `devicesMax` devices, none of them with this identity.
+   * gets a notification twice. So are the oldest of `FURTHER_TOKENS_MAX` further tokens of its user or its parent, if it is
+   * one more. What the registration says of interests and the user is set in the same commit; a refusal leaves everything
+   * as it was.
    */
-  register(registration: NewRegistration): Promise<Registered | 'full'>;
+  register(registration: NewRegistration): Promise<Registered | RegisterRefusal>;
   get(device: DeviceKey): Promise<Device | undefined>;
-  /** Settles also if there is no such device. */
-  delete(device: DeviceKey): Promise<void>;
+  /** Deletes a device, and those whose parent it is. Returns how many there were. */
+  delete(device: DeviceKey): Promise<number>;
   /** `false` here and below: there is no such device. */
   setMetadata(change: MetadataChange): Promise<boolean>;
   /**
@@ -41,6 +43,12 @@ export interface DeviceStore {
   deleteUser(instance: number, userId: string): Promise<number>;
 }
 
+/**
+ * `'full'`: the instance has `devicesMax` devices, none of them with this identity. `'interests-full'`: the devices of the
+ * instance would have more than `interests.instanceMax` interests. The others as in `SetUserResult`.
+ */
+export type RegisterRefusal = 'full' | 'interests-full' | 'other-user' | 'user-full';
+
 /** What a registration has made or found. */
 export interface Registered {
   readonly id: DeviceId;
@@ -61,6 +69,10 @@ export interface NewRegistration {
   readonly nowMs: number;
   /** Limit of the instance; 0, the default: none. */
   readonly devicesMax?: number;
+  /** The interests of the device from now on; `undefined`: as before. */
+  readonly interests?: (InstanceLimit & { readonly names: readonly string[] }) | undefined;
+  /** The user of the device from now on; `undefined`: as before. */
+  readonly user?: NewUser | undefined;
 }
 
 export interface MetadataChange extends DeviceKey {
@@ -74,12 +86,15 @@ export interface TokenChange extends DeviceKey, DeviceToken {
   readonly nowMs: number;
 }
 
-export interface UserChange extends DeviceKey {
+export interface NewUser {
   readonly userId: string;
-  /** The limit of a user's devices of one platform. */
+  /** The limit of a user's devices of one platform. Further tokens have a limit of their own, `FURTHER_TOKENS_MAX`. */
   readonly max: number;
-  /** At the limit, deletes the user's device that has been inactive longest. */
+  /** At the limit, deletes the user's device that has been inactive longest. That of further tokens always does. */
   readonly replaceOldest: boolean;
+}
+
+export interface UserChange extends DeviceKey, NewUser {
   readonly nowMs: number;
 }
 

@@ -187,6 +187,28 @@ describe('a device in the admin API', () => {
     expect((await admin(server, 'GET', path(`/${id}`))).status).toBe(404);
   });
 
+  it('with a further token is shown with its kind, and with the device that it leaves with', async () => {
+    const instance = await newInstance(server);
+    const parentToken = 'cd'.repeat(32);
+    const token = 'ef'.repeat(32);
+    const id = await registered(instance, 'apns', { token, kind: 'voip', parentToken });
+    const shown = async () => {
+      const { json } = await admin(server, 'GET', path(`/${id}`, instance.id));
+      return (json as { registered: object }).registered;
+    };
+    expect(await shown()).toMatchObject({
+      kind: 'voip',
+      parent: null,
+      token: { begins: 'efefefef', length: 64 },
+    });
+    const parent = await registered(instance, 'apns', { token: parentToken });
+    expect(await shown()).toMatchObject({ parent });
+    const listed = await admin(server, 'GET', path('?kind=voip', instance.id));
+    expect(listed.json).toMatchObject({ devices: [{ id, kind: 'voip' }], next: null });
+    const wrong = await admin(server, 'GET', path('?kind=alert', instance.id));
+    expect(wrong.status).toBe(400);
+  });
+
   it('is removed alone, and is then unknown', async () => {
     const at = await newInstance(server);
     const [id, other] = [await registered(at), await registered(at)];

@@ -111,4 +111,78 @@ describe('the fake of Apple', () => {
     expect(await ask(good, undefined, '')).toBe('400 PayloadEmpty');
     expect(await ask(good, undefined, 'x'.repeat(4097))).toBe('413 PayloadTooLarge');
   });
+
+  /** The answer to a notification of a push type, for a token of its own. */
+  const typed = (
+    type: string,
+    { topic = 'com.example.app', body = '{"aps":{}}', token = 'cd'.repeat(32), priority = '' } = {},
+  ) =>
+    ask(
+      {
+        ...good,
+        'apns-topic': topic,
+        'apns-push-type': type,
+        ...(priority !== '' && { 'apns-priority': priority }),
+      },
+      `/3/device/${token}`,
+      body,
+    );
+  let tokens = 0;
+  const newToken = () => `e${(++tokens).toString(16).padStart(63, '0')}`;
+
+  it.each<[type: string, suffix: string, priorities: readonly string[]]>([
+    ['alert', '', ['10', '5', '1']],
+    ['background', '', ['5', '1']],
+    ['liveactivity', '.push-type.liveactivity', ['10', '5']],
+    ['voip', '.voip', ['10']],
+    ['pushtotalk', '.voip-ptt', ['10']],
+    ['widgets', '.push-type.widgets', ['10', '5', '1']],
+    ['controls', '.push-type.controls', ['10', '5', '1']],
+    ['complication', '.complication', ['10', '5', '1']],
+    ['location', '.location-query', ['10', '5']],
+    ['fileprovider', '.pushkit.fileprovider', ['10', '5', '1']],
+  ])(
+    'wants the topic of %s to end in "%s", and the priorities %j',
+    async (type, suffix, allowed) => {
+      const body = '{"aps":{"event":"end","timestamp":1}}';
+      const right = { topic: `com.example.app${suffix}`, token: newToken(), body };
+      expect(await typed(type, right)).toBe('200');
+      const wrong = suffix === '' ? 'com.example.app.voip' : 'com.example.app';
+      expect(await typed(type, { ...right, topic: wrong })).toBe('400 TopicDisallowed');
+      for (const priority of ['10', '5', '1', '7']) {
+        expect(await typed(type, { ...right, priority })).toBe(
+          allowed.includes(priority) ? '200' : '400 BadPriority',
+        );
+      }
+      const limit = type === 'voip' ? 5120 : 4096;
+      const filled = (bytes: number) => body.padEnd(bytes, ' ');
+      expect(await typed(type, { ...right, body: filled(limit) })).toBe('200');
+      expect(await typed(type, { ...right, body: filled(limit + 1) })).toBe('413 PayloadTooLarge');
+    },
+  );
+
+  it('knows a token under the topic that it was used with first', async () => {
+    const token = newToken();
+    expect(await typed('voip', { topic: 'com.example.app.voip', token })).toBe('200');
+    expect(await typed('alert', { token })).toBe('400 DeviceTokenNotForTopic');
+    expect(await typed('voip', { topic: 'com.example.app.voip', token })).toBe('200');
+  });
+
+  it.each<[what: string, aps: object | undefined]>([
+    ['no aps', undefined],
+    ['no event', { timestamp: 1, 'content-state': {} }],
+    ['another event', { event: 'go', timestamp: 1, 'content-state': {} }],
+    ['no timestamp', { event: 'update', 'content-state': {} }],
+    ['no state', { event: 'update', timestamp: 1 }],
+    [
+      'a start without attributes',
+      { event: 'start', timestamp: 1, 'content-state': {}, alert: {} },
+    ],
+  ])('refuses a live activity with %s', async (_, aps) => {
+    const topic = 'com.example.app.push-type.liveactivity';
+    const body = JSON.stringify({ aps });
+    expect(await typed('liveactivity', { topic, token: newToken(), body })).toBe(
+      '400 BadRequestPayload',
+    );
+  });
 });

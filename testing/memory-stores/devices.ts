@@ -10,7 +10,9 @@ import type {
   NewInterest,
   NewInterests,
   NewRegistration,
+  NewUser,
   Registered,
+  RegisterRefusal,
   SetUserResult,
   TokenChange,
   UserChange,
@@ -26,6 +28,7 @@ import type {
 } from '../../src/push/model/device.ts';
 import type { DevicePause, NewDevicePause } from '../../src/push/model/device-pause.ts';
 import type { PreferenceChanges, Preferences } from '../../src/push/model/preferences.ts';
+import { FURTHER_TOKENS_MAX, type TokenKind } from '../../src/push/model/token-kind.ts';
 import type {
   DevicePreferences,
   PreferenceStore,
@@ -146,12 +149,8 @@ export class MemoryDevices implements DeviceStore {
     return { devices: devices.size, accepted, interests };
   }
 
-  async register({
-    instance,
-    device,
-    nowMs,
-    devicesMax = 0,
-  }: NewRegistration): Promise<Registered | 'full'> {
+  async register(registration: NewRegistration): Promise<Registered | RegisterRefusal> {
+    const { instance, device, nowMs, devicesMax = 0, user, interests } = registration;
     this.requireInstance(instance);
     if (devicesMax > 0) {
       const isNew =
@@ -159,6 +158,16 @@ export class MemoryDevices implements DeviceStore {
       if (isNew && this.held(instance).size >= devicesMax) return 'full';
     }
     const known = this.first(instance, ({ token }) => token === device.token);
+    const before = known?.userId;
+    if (user && before !== undefined && before !== user.userId) return 'other-user';
+    const surplus = user && before === undefined ? this.surplusOf(instance, device, user) : [];
+    if (surplus === 'full') return 'user-full';
+    if (interests !== undefined) {
+      const more = interests.names.length - (known?.interests.size ?? 0);
+      if (!this.hasRoom(instance, more, interests.instanceMax ?? 0)) return 'interests-full';
+    }
+    for (const one of surplus) if (one !== known) this.remove(one);
+    const kept = known ?? this.add(registration);
     if (known !== undefined) {
       const { id, platform, bundleId } = known.registered;
       known.registered = { ...device, id, platform };
@@ -166,9 +175,26 @@ export class MemoryDevices implements DeviceStore {
       known.seenAtMs = nowMs;
       known.acceptLanguage = device.acceptLanguage ?? known.acceptLanguage;
       if (bundleId !== device.bundleId) known.acceptedAtMs = undefined;
-      return { id, interests: [...known.interests].sort(inByteOrder), isNew: false };
     }
+    if (user !== undefined) kept.userId = user.userId;
+    if (interests !== undefined) {
+      kept.interests.clear();
+      for (const name of interests.names) kept.interests.add(name);
+    }
+    return {
+      id: kept.registered.id,
+      interests: [...kept.interests].sort(inByteOrder),
+      isNew: known === undefined,
+    };
+  }
+
+  private add({ instance, device, nowMs }: NewRegistration): KeptDevice {
     this.removeHolders(instance, device.identity);
+    const { kind, parent } = device;
+    if (kind !== undefined && parent !== undefined) {
+      const others = this.of(instance).filter(({ registered }) => registered.parent === parent);
+      for (const one of surplusOfKind(others.sort(byInactivity), kind)) this.remove(one);
+    }
     this.devicesMade += 1;
     const kept: KeptDevice = {
       number: this.devicesMade,
@@ -190,7 +216,22 @@ export class MemoryDevices implements DeviceStore {
     this.devices.set(device.id, kept);
     this.numbered.set(kept.number, kept);
     this.held(instance).add(kept);
-    return { id: device.id, interests: [], isNew: true };
+    return kept;
+  }
+
+  /** The devices that must leave for another one of a user. */
+  private surplusOf(
+    instance: number,
+    { platform, kind }: NewDevice,
+    { userId, max, replaceOldest }: NewUser,
+  ): readonly KeptDevice[] | 'full' {
+    const others = this.of(instance)
+      .filter((other) => other.userId === userId && other.registered.platform === platform)
+      .sort(byInactivity);
+    if (kind !== undefined) return surplusOfKind(others, kind);
+    const ordinary = others.filter(({ registered }) => registered.kind === undefined);
+    const surplus = ordinary.slice(0, Math.max(0, ordinary.length + 1 - max));
+    return surplus.length > 0 && !replaceOldest ? 'full' : surplus;
   }
 
   async get(key: DeviceKey): Promise<Device | undefined> {
@@ -200,9 +241,15 @@ export class MemoryDevices implements DeviceStore {
     return { id: key.id, platform: registered.platform, userId, metadata };
   }
 
-  async delete(key: DeviceKey): Promise<void> {
+  async delete(key: DeviceKey): Promise<number> {
     const device = this.find(key);
-    if (device !== undefined) this.remove(device);
+    if (device === undefined) return 0;
+    const { identity } = device.token;
+    const children = this.of(key.instance).filter(
+      (other) => other !== device && other.registered.parent === identity,
+    );
+    for (const one of [device, ...children]) this.remove(one);
+    return 1 + children.length;
   }
 
   async setMetadata(change: MetadataChange): Promise<boolean> {
@@ -232,15 +279,11 @@ export class MemoryDevices implements DeviceStore {
   async setUser(change: UserChange): Promise<SetUserResult> {
     const device = this.find(change);
     if (device === undefined) return 'no-device';
-    const { instance, userId, max, replaceOldest, nowMs } = change;
+    const { instance, userId, nowMs } = change;
     if (device.userId !== undefined && device.userId !== userId) return 'other-user';
     if (device.userId === undefined) {
-      const { platform } = device.registered;
-      const others = this.of(instance)
-        .filter((other) => other.userId === userId && other.registered.platform === platform)
-        .sort((a, b) => a.seenAtMs - b.seenAtMs || a.number - b.number);
-      const surplus = others.slice(0, Math.max(0, others.length + 1 - max));
-      if (surplus.length > 0 && !replaceOldest) return 'full';
+      const surplus = this.surplusOf(instance, device.registered, change);
+      if (surplus === 'full') return 'full';
       for (const device of surplus) this.remove(device);
     }
     device.userId = userId;
@@ -389,6 +432,7 @@ export class MemoryAudience implements AudienceSource {
         platform: registered.platform,
         token: token.token,
         bundleId: registered.bundleId,
+        kind: registered.kind,
         userId,
         seenAtMs,
         isTrusted: acceptedAtMs !== undefined,
@@ -462,4 +506,18 @@ function changed(before: Preferences, changes: PreferenceChanges): Preferences {
 
 function inByteOrder(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+function byInactivity(a: KeptDevice, b: KeptDevice): number {
+  return a.seenAtMs - b.seenAtMs || a.number - b.number;
+}
+
+/** The further tokens that must leave for another one: those of its kind first. */
+function surplusOfKind(others: readonly KeptDevice[], kind: TokenKind): readonly KeptDevice[] {
+  const further = others.filter(({ registered }) => registered.kind !== undefined);
+  const isSame = ({ registered }: KeptDevice) => registered.kind === kind;
+  return [...further.filter(isSame), ...further.filter((one) => !isSame(one))].slice(
+    0,
+    Math.max(0, further.length + 1 - FURTHER_TOKENS_MAX),
+  );
 }

@@ -43,6 +43,8 @@ export class MemoryStories implements StoryStore {
       matches: present !== undefined && isNamed(kept, present),
       live: kept.live?.users.find(({ userId }) => userId === device.userId),
       hasPayload: kept.publish.platforms.includes(platform),
+      tokenKind: present?.registered.kind,
+      apns: kept.publish.apns,
       pause: device.pause && { ...device.pause, ...this.waitingFor(device.number) },
       nextAttemptAtMs: fate?.state === 'retrying' ? fate.dueAtMs : undefined,
       events: [...attempts(kept, fate, hasGivenWay), ...reportsOf(kept, deviceId)].sort(

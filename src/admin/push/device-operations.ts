@@ -14,6 +14,7 @@ import {
   seenBefore,
   showDevice,
   shownDevice,
+  tokenKind,
 } from './device-shapes.ts';
 
 const platform = devicePlatform.optional().describe('Only devices of this platform.');
@@ -32,6 +33,9 @@ export const deviceOperations: readonly Operation[] = [
       user: ofUser,
       interest: ofInterest,
       platform,
+      kind: tokenKind
+        .optional()
+        .describe('Only devices of Apple with a further token of this kind.'),
       neverAccepted: yesNo('Only devices whose token no gateway has ever accepted.'),
       paused: yesNo('Only devices that nothing is sent to for now: see `pausedUntil`.'),
       registeredBefore,

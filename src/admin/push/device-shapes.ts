@@ -1,12 +1,16 @@
 import { z } from 'zod';
 import { platforms } from '../../push/model/device.ts';
 import { isInterest } from '../../push/model/interest.ts';
+import { tokenKinds } from '../../push/model/token-kind.ts';
 import { readUserId } from '../../push/model/user-id.ts';
 import type { DeviceFilter, ListedDevice } from '../../stores/push/devices/device-list.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 import type { Rights } from '../rights.ts';
 
 export const devicePlatform = z.enum(platforms).meta({ id: 'Platform' });
+
+/** What a further token is for. */
+export const tokenKind = z.enum(tokenKinds).meta({ id: 'TokenKind' });
 
 const time = z.iso.datetime({
   offset: true,
@@ -64,6 +68,9 @@ export const shownDevice = z
   .strictObject({
     id: z.string().describe('Any client that knows it can change the device.'),
     platform: devicePlatform,
+    kind: tokenKind
+      .nullable()
+      .describe('What its token of Apple’s is for; null: it is the ordinary one of its app.'),
     userId: z.string().nullable(),
     registeredAt: z.string(),
     seenAt: z
@@ -105,13 +112,23 @@ export function showDevice(
   device: ListedDevice,
   { seesPayloads }: Pick<Rights, 'seesPayloads'>,
 ): ShownDevice {
-  const { id, platform, userId = null, isAccepted, acceptedAtMs, client, pause } = device;
+  const {
+    id,
+    platform,
+    kind = null,
+    userId = null,
+    isAccepted,
+    acceptedAtMs,
+    client,
+    pause,
+  } = device;
   const { language = null, timeZone = null, quietHours = null } = device.preferences;
   const metadata = seesPayloads ? device.metadata : {};
   const isPaused = pause !== undefined && pause.untilMs > Date.now();
   return {
     id,
     platform,
+    kind,
     userId,
     registeredAt: new Date(device.registeredAtMs).toISOString(),
     seenAt: new Date(device.seenAtMs).toISOString(),
@@ -129,6 +146,7 @@ export function showDevice(
 /** The conditions of a request. */
 export interface GivenFilter {
   readonly platform?: DeviceFilter['platform'];
+  readonly kind?: DeviceFilter['kind'];
   readonly neverAccepted?: boolean | undefined;
   readonly registeredBefore?: string | undefined;
   readonly seenBefore?: string | undefined;
@@ -140,6 +158,7 @@ export interface GivenFilter {
 
 export function deviceFilter({
   platform,
+  kind,
   neverAccepted = false,
   registeredBefore: registered,
   seenBefore: seen,
@@ -150,6 +169,7 @@ export function deviceFilter({
 }: GivenFilter): DeviceFilter {
   return {
     platform,
+    kind,
     neverAccepted,
     registeredBeforeMs: registered === undefined ? undefined : Date.parse(registered),
     seenBeforeMs: seen === undefined ? undefined : Date.parse(seen),

@@ -51,6 +51,10 @@ export const shownDetails = z
     registered: shownDevice
       .extend({
         bundleId: z.string().nullable().describe('The app, on Apple’s platforms.'),
+        parent: z
+          .string()
+          .nullable()
+          .describe('The device with which it is deleted; null: none, or it is not registered.'),
         token: z
           .strictObject({ begins: z.string(), length: z.int().min(0) })
           .describe('Its first 8 characters, and how many it has. Of browsers only the length.'),
@@ -89,10 +93,10 @@ export function showDetails(found: FoundDevice, { interests, more }: Interests, 
 }
 
 function showRegistered(device: RegisteredDevice, rights: Rights) {
-  const { bundleId = null, pushService = null, token } = device;
+  const { bundleId = null, parent = null, pushService = null, token } = device;
   const { begins, length } = token;
   const shown: ShownDevice = showDevice(device, rights);
-  return { ...shown, bundleId, pushService, token: { begins, length } };
+  return { ...shown, bundleId, parent, pushService, token: { begins, length } };
 }
 
 export const unreachedState = z.enum(['retrying', 'failed', 'expired', 'pruned', 'cancelled']);

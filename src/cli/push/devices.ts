@@ -3,6 +3,7 @@ import {
   ID_PREFIX_RULE,
   type ShownDevice,
   showDevice,
+  tokenKind,
 } from '../../admin/push/device-shapes.ts';
 import { platforms } from '../../push/model/device.ts';
 import { printable } from '../../runtime/logging/printable.ts';
@@ -58,6 +59,11 @@ export const DEVICES_LIST_OPTIONS: readonly Option[] = [
     name: 'interest',
     value: 'INTEREST',
     help: 'Only devices that are subscribed to this interest.',
+  },
+  {
+    name: 'kind',
+    value: 'KIND',
+    help: `Only further tokens of Apple devices: ${tokenKind.options.join(', ')}.`,
   },
   {
     name: 'paused',
@@ -144,11 +150,12 @@ export async function removeDevices(call: Call): Promise<ExitCode> {
 }
 
 function describeLine(device: ShownDevice): string {
-  const { id, registeredAt, seenAt, accepted, pausedUntil, userId, client } = device;
+  const { id, kind, registeredAt, seenAt, accepted, pausedUntil, userId, client } = device;
+  const named = kind === null ? id : `${id}  ${kind}`;
   const paused = pausedUntil === null ? '' : `, paused until ${pausedUntil}`;
   const state = `${accepted ? 'accepted' : 'never accepted'}${paused}`;
   const owner = userId === null ? '' : `  user ${printable(userId)}`;
-  return `${id}  registered ${registeredAt}  seen ${seenAt}  ${state}${owner}  ${printable(client)}`;
+  return `${named}  registered ${registeredAt}  seen ${seenAt}  ${state}${owner}  ${printable(client)}`;
 }
 
 function filterOf(given: Arguments): DeviceFilter {
@@ -159,6 +166,7 @@ function filterOf(given: Arguments): DeviceFilter {
   };
   return {
     platform: choiceOf(given, { option: 'platform', values: platforms }),
+    kind: choiceOf(given, { option: 'kind', values: tokenKind.options }),
     neverAccepted: given.has('never-accepted'),
     registeredBeforeMs: timeBefore('older-than'),
     seenBeforeMs: timeBefore('not-seen-for'),

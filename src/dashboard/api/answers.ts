@@ -268,7 +268,7 @@ export interface Operations {
   };
   'GET /instances/{id}/devices': {
     readonly path: { readonly id: string };
-    readonly query: { readonly id?: string | undefined; readonly user?: string | undefined; readonly interest?: string | undefined; readonly platform?: string | undefined; readonly neverAccepted?: string | undefined; readonly paused?: string | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
+    readonly query: { readonly id?: string | undefined; readonly user?: string | undefined; readonly interest?: string | undefined; readonly platform?: string | undefined; readonly kind?: string | undefined; readonly neverAccepted?: string | undefined; readonly paused?: string | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
     readonly body: undefined;
     readonly answer: { readonly devices: readonly Device[]; readonly next: string | null };
   };
@@ -719,6 +719,7 @@ export type ConnectionGrant = {
 export type Device = {
   readonly id: string;
   readonly platform: Platform;
+  readonly kind: TokenKind | null;
   readonly userId: string | null;
   readonly registeredAt: string;
   readonly seenAt: string;
@@ -1169,6 +1170,7 @@ export type ReachedChannel = {
 export type RegisteredDevice = {
   readonly id: string;
   readonly platform: Platform;
+  readonly kind: TokenKind | null;
   readonly userId: string | null;
   readonly registeredAt: string;
   readonly seenAt: string;
@@ -1181,6 +1183,7 @@ export type RegisteredDevice = {
   readonly metadata: Readonly<Record<string, string>>;
   readonly client: string;
   readonly bundleId: string | null;
+  readonly parent: string | null;
   readonly token: { readonly begins: string; readonly length: number };
   readonly pushService: string | null;
   readonly interests: readonly string[];
@@ -1259,6 +1262,8 @@ export type TimelineEntry = {
   readonly detail: string;
   readonly advice: string | null;
 };
+
+export type TokenKind = "liveactivity-start" | "liveactivity" | "voip" | "widgets" | "controls" | "complication" | "location" | "fileprovider" | "pushtotalk";
 
 export type UnreachedDevice = {
   readonly id: string | null;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { localHosts, makeSelfSigned } from '../../certificates/self-signed.ts';
+import { Recent } from '../../runtime/recent.ts';
 import type { Certificate } from '../../runtime/tls/certificate.ts';
 import type { Http2ServedRequest, ServedSession } from '../http2-server.ts';
 import {
@@ -37,6 +38,9 @@ export interface FakeApns extends NotificationServer {
 /** Source: push protocol, §8.1. */
 const STREAMS_MAX = 1000;
 
+/** Tokens whose topic is remembered. */
+const TOKENS_MAX = 100_000;
+
 const PATH = /^\/3\/device\/([^/?]*)$/;
 
 export async function startFakeApns(options: FakeApnsOptions = {}): Promise<FakeApns> {
@@ -47,6 +51,7 @@ export async function startFakeApns(options: FakeApnsOptions = {}): Promise<Fake
       : options.certificate;
   const tokens = new ApnsTokenCheck(options.keys);
   const authenticated = new WeakSet<ServedSession>();
+  const topics = new Recent<string, string>(TOKENS_MAX);
 
   const server = await serveNotifications({
     host,
@@ -70,11 +75,22 @@ export async function startFakeApns(options: FakeApnsOptions = {}): Promise<Fake
       authenticated.add(session);
       session.announce(streamsMax);
     }
-    const reason = tokenFault ?? apnsFault(request, token);
+    const reason = tokenFault ?? apnsFault(request, token) ?? topicFault(sent, token);
     const fields = { 'apns-id': sent.get('apns-id') ?? randomUUID() };
     return reason === undefined
       ? { status: 200, fields }
       : { status: apnsStatuses[reason], fields, body: JSON.stringify({ reason }), reason };
+  }
+
+  /** A token belongs to one topic: the first that was sent to it. */
+  function topicFault(
+    sent: ReadonlyMap<string, string>,
+    token = '',
+  ): 'DeviceTokenNotForTopic' | undefined {
+    const topic = sent.get('apns-topic') ?? '';
+    const first = topics.get(token);
+    if (first === undefined) topics.set(token, topic);
+    return first === undefined || first === topic ? undefined : 'DeviceTokenNotForTopic';
   }
 
   return { ...server, ca: certificate?.cert };

@@ -47,6 +47,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   BadExpirationDate: 'publish-wrong',
   BadMessageId: 'publish-wrong',
   BadPriority: 'publish-wrong',
+  BadRequestPayload: 'publish-wrong',
   DuplicateHeaders: 'publish-wrong',
   InvalidPushType: 'publish-wrong',
   PayloadEmpty: 'publish-wrong',

@@ -3,7 +3,9 @@ import type { FindAddresses } from '../../outgoing/http2/connecting/addresses.ts
 import type { HeaderField } from '../../outgoing/http2/hpack/header-field.ts';
 import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway.ts';
 import { apnsMessage } from '../../push/messages/apns-message.ts';
+import { type ApnsPushType, topicOf } from '../../push/model/apns-push-types.ts';
 import type { Recipient } from '../../push/model/device.ts';
+import { hexOfToken } from '../../push/model/token-kind.ts';
 import type { ApnsPayload } from '../../push/payloads/apns.ts';
 import type { Sender } from '../../runtime/fairness/sender-queue.ts';
 import type { Timers } from '../../runtime/ports.ts';
@@ -113,12 +115,13 @@ export class ApnsGateway implements Gateway<'apns'> {
     { token, bundleId, isTrusted }: Recipient,
     publish: PreparedPublish,
   ): Promise<Outcome> {
-    const path = apnsPath(token);
+    const path = apnsPath(hexOfToken(token));
     if (path === undefined) return refused('no-apns-token');
-    if (!isTopic(bundleId)) return refused('no-bundle-id');
+    const topic = bundleId === undefined ? undefined : topicOf(bundleId, publish.pushType);
+    if (!isTopic(topic)) return refused('no-bundle-id');
 
     const sender = isTrusted ? this.trusted : this.untrusted;
-    const message = { token, path, topic: bundleId, publish, sender };
+    const message = { token, path, topic, publish, sender };
     const environment = (this.isAuto ? this.memory.get(token) : undefined) ?? this.preferred;
     const verdict = await this.send(environment, message);
     return verdict.first === 'other-environment'
@@ -250,6 +253,10 @@ class PreparedPublish {
     this.notification = notification;
     this.body = Buffer.from(body);
     this.headers = headers;
+  }
+
+  get pushType(): ApnsPushType {
+    return this.headers.pushType;
   }
 
   fieldsFor(topic: string, authorization: HeaderField): readonly HeaderField[] {

@@ -4,6 +4,7 @@ import {
   plainField,
 } from '../../outgoing/http2/hpack/header-field.ts';
 import type { ApnsHeaders } from '../../push/messages/apns-message.ts';
+import { isFurther } from '../../push/model/apns-push-types.ts';
 import type { PublishId } from '../../push/model/publish.ts';
 
 /** Hexadecimal; Apple specifies no length. */
@@ -17,9 +18,9 @@ export function apnsPath(token: string): string | undefined {
   return TOKEN.test(token) ? `/3/device/${token}` : undefined;
 }
 
-/** Whether a bundle id can be sent as the topic. */
-export function isTopic(bundleId: string | undefined): bundleId is string {
-  return bundleId !== undefined && TOPIC.test(bundleId);
+/** Whether a text can be sent as the topic. */
+export function isTopic(text: string | undefined): text is string {
+  return text !== undefined && TOPIC.test(text);
 }
 
 /**
@@ -27,7 +28,7 @@ export function isTopic(bundleId: string | undefined): bundleId is string {
  *
  * Apple advises which of them to keep in the dynamic table: not those that differ between notifications, since they
  * would push out the token. Without a collapse id of the publisher, the publish id is one, so that a notification sent
- * twice is shown once.
+ * twice is shown once. Further types get none: only notifications are shown.
  */
 export function apnsFields(
   { pushType, priority, expiration, collapseId }: ApnsHeaders,
@@ -35,12 +36,13 @@ export function apnsFields(
   publishId: PublishId,
   authorization: HeaderField,
 ): readonly HeaderField[] {
+  const collapse = collapseId ?? (isFurther(pushType) ? undefined : publishId);
   return [
     authorization,
     keptField('apns-topic', topic),
     keptField('apns-push-type', pushType),
     ...(priority === undefined ? [] : [keptField('apns-priority', String(priority))]),
     ...(expiration === undefined ? [] : [plainField('apns-expiration', String(expiration))]),
-    plainField('apns-collapse-id', collapseId ?? publishId),
+    ...(collapse === undefined ? [] : [plainField('apns-collapse-id', collapse)]),
   ];
 }

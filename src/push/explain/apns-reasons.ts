@@ -28,8 +28,9 @@ export const apnsReasons: ReasonMeanings = {
     },
   },
   DeviceTokenNotForTopic: {
-    why: 'the token belongs to another app than the bundle id with which the device registered',
-    advice: 'Check which app registers, and that the key belongs to the team of this app.',
+    why: 'the token belongs to another app than the bundle id with which the device registered, or is of another kind',
+    advice:
+      'Check which app registers and with which `kind`, and that the key belongs to the team of this app.',
   },
   Unregistered: {
     why: 'the app was removed from the device, or has a new token',
@@ -49,6 +50,10 @@ export const apnsReasons: ReasonMeanings = {
     why: 'Apple does not accept the `priority`',
     advice: 'Publish 5, 10 or none. A notification that only wakes up the app must have 5.',
   },
+  BadRequestPayload: {
+    why: 'Apple does not accept the payload of the live activity',
+    advice: 'Compare `apns.aps` with what the activity of the app decodes.',
+  },
   BadTopic: {
     why: 'Apple does not know the bundle id with which the device registered',
     advice: 'Check the bundle id of the app that registers.',
@@ -61,11 +66,11 @@ export const apnsReasons: ReasonMeanings = {
   InvalidPushType: {
     why: 'the payload does not fit the push type',
     advice:
-      'Publish `aps` with an `alert`, a `badge` or a `sound`, or with `content-available` alone.',
+      'Publish `aps` with an `alert`, a `badge` or a `sound`, or with `content-available` alone. Tokens of another `kind` take their own `apns.push_type`.',
   },
   PayloadEmpty: { why: 'the payload is empty', advice: 'Publish an `aps` with content.' },
   PayloadTooLarge: {
-    why: 'the notification has more than 4,096 bytes, including what the server adds for delivery reports',
+    why: 'the notification has more than 4,096 bytes (5,120 of type `voip`), including what the server adds for delivery reports',
     advice: 'Shorten the text or `data`.',
   },
   BadMessageId: INVALID_REQUEST,

@@ -17,9 +17,10 @@ const outside: Readonly<Record<DeviceStory['kind'], Pick<TimelineEvent, 'detail'
 
 /** Says why a publish is not for a device, judging by the present state; `undefined`: nothing excludes it. */
 export function audienceEvent(
-  { platform, kind, registeredAtMs, removed, matches, hasPayload, page }: DeviceStory,
+  story: DeviceStory,
   { createdAtMs, sendAtMs }: PublishStatus,
 ): TimelineEvent | undefined {
+  const { platform, kind, registeredAtMs, removed, matches, hasPayload, page } = story;
   const dueAtMs = sendAtMs ?? createdAtMs;
   const notInAudience = (detail: string, advice: string | undefined): TimelineEvent => ({
     atMs: undefined,
@@ -42,6 +43,12 @@ export function audienceEvent(
           undefined,
         );
   }
+  if (!isOfKind(story)) {
+    return notInAudience(
+      otherKind(story),
+      'Publish with the `apns.push_type` of its token, or register the token with the `kind` that it is for.',
+    );
+  }
   if (page === 'none' && registeredAtMs > dueAtMs) {
     return notInAudience(
       `The device registered after the publish was sent, at ${timeText(dueAtMs)}. If the app registered again, it had another device id before.`,
@@ -56,4 +63,19 @@ export function audienceEvent(
   }
   if (!matches) return notInAudience(outside[kind].detail, outside[kind].advice);
   return undefined;
+}
+
+/** Whether the publish is for tokens like that of the device. */
+export function isOfKind({ platform, tokenKind, apns }: DeviceStory): boolean {
+  return platform !== 'apns' || tokenKind === apns?.kind;
+}
+
+function otherKind({ tokenKind, apns }: DeviceStory): string {
+  const token =
+    tokenKind === undefined ? 'It has an ordinary token' : `Its token is of kind \`${tokenKind}\``;
+  const { type = 'alert', kind } = apns ?? {};
+  const publish = `${type === 'alert' ? 'an' : 'a'} \`${type}\``;
+  // Of activities, some publishes are for the tokens that start one.
+  const wanted = type === 'liveactivity' ? ` for tokens of kind \`${kind}\`` : '';
+  return `${token}; the publish is ${publish}${wanted}.`;
 }

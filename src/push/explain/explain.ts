@@ -4,7 +4,7 @@ import type { DeviceId } from '../model/device.ts';
 import { DEVICE_PAUSED } from '../model/device-pause.ts';
 import type { PublishStatus } from '../model/publish.ts';
 import { adviceOn } from './advice.ts';
-import { audienceEvent } from './audience-event.ts';
+import { audienceEvent, isOfKind } from './audience-event.ts';
 import { gatewayEvent } from './gateway-events.ts';
 import { liveEvents, wasReachedLive } from './live-events.ts';
 import { type Explanation, type TimelineEvent, timeText } from './timeline.ts';
@@ -164,7 +164,7 @@ function cancelled(detail: string): TimelineEvent {
 function isStillToCome(story: DeviceStory, { state, live }: PublishStatus): boolean {
   if (state === 'cancelled' || state === 'finished') return false;
   if (wasReachedLive(story, live)) return false;
-  if (story.page === 'ahead') return story.matches !== false && story.hasPayload;
+  if (story.page === 'ahead') return story.matches !== false && story.hasPayload && isOfKind(story);
   return story.page === 'waiting' || story.nextAttemptAtMs !== undefined;
 }
 

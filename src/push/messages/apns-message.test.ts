@@ -3,8 +3,10 @@ import { readApnsPayload } from '../payloads/apns.ts';
 import { apnsMessage } from './apns-message.ts';
 import { right, tracking, trackingText } from './messages.fixture.ts';
 
+const DUE_MS = Date.UTC(2026, 10, 29);
+
 const message = (payload: Record<string, unknown>) =>
-  apnsMessage(right(readApnsPayload(payload)), tracking);
+  apnsMessage(right(readApnsPayload(payload)), { ...tracking, acceptedAtMs: DUE_MS });
 
 const ignored = `"pusher":{${trackingText},"userShouldIgnore":true}`;
 const processed = `"pusher":{${trackingText}}`;

@@ -23,7 +23,11 @@ function sizeOf(platform: 'apns' | 'fcm' | 'web', body: Record<string, unknown>)
   const { apns, fcm, web } = right(readPayloads(body));
   switch (platform) {
     case 'apns':
-      return apns === undefined ? 0 : Buffer.byteLength(apnsMessage(apns, tracking).body);
+      return apns === undefined
+        ? 0
+        : Buffer.byteLength(
+            apnsMessage(apns, { ...tracking, acceptedAtMs: Date.UTC(2026, 0) }).body,
+          );
     case 'fcm':
       return fcm === undefined ? 0 : fcmMessageBytes(fcmMessage(fcm, tracking).message);
     case 'web':

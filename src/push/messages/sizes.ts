@@ -7,7 +7,7 @@ import { withText } from '../payloads/localised.ts';
 import type { Payloads } from '../payloads/payloads.ts';
 import type { WebPayload } from '../payloads/web.ts';
 import { FieldFault } from '../refusal.ts';
-import { APNS_MESSAGE_BYTES_MAX, apnsMessage } from './apns-message.ts';
+import { APNS_MESSAGE_BYTES_MAX, apnsBytesMax, apnsMessage } from './apns-message.ts';
 import { declarativeBytes } from './declarative-message.ts';
 import { FCM_MESSAGE_BYTES_MAX, fcmMessage, fcmMessageBytes } from './fcm-message.ts';
 import { nestsDeeperThan } from './nesting.ts';
@@ -27,6 +27,9 @@ const SMALL_BODY_BYTES =
 
 /** A message of the largest size cannot be nested deeper: each level takes two brackets. */
 const LEVELS_MAX = APNS_MESSAGE_BYTES_MAX / 2;
+
+/** Any time of this century has as many digits. */
+const SOME_TIME_MS = Date.UTC(2026, 0);
 
 /** The instance of a publish, as far as it changes the size of messages. */
 export interface MeasuredFor {
@@ -53,7 +56,7 @@ export function findOversize(
   }
   if (bodyBytes <= SMALL_BODY_BYTES) return undefined;
   return (
-    (apns && refuseSize('apns', apns, APNS_MESSAGE_BYTES_MAX, () => apnsBytes(apns, tracking))) ??
+    (apns && refuseSize('apns', apns, apnsBytesMax(apns), () => apnsBytes(apns, tracking))) ??
     (fcm && refuseSize('fcm', fcm, FCM_MESSAGE_BYTES_MAX, () => fcmBytes(fcm, tracking))) ??
     (web && refuseSize('web', web, WEB_MESSAGE_BYTES_MAX, () => webBytes(web, tracking)))
   );
@@ -76,7 +79,7 @@ export function findOversizeText(
 }
 
 function apnsBytes(payload: ApnsPayload, tracking: Tracking): number {
-  return Buffer.byteLength(apnsMessage(payload, tracking).body);
+  return Buffer.byteLength(apnsMessage(payload, { ...tracking, acceptedAtMs: SOME_TIME_MS }).body);
 }
 
 function fcmBytes(payload: FcmPayload, tracking: Tracking): number {

@@ -1,6 +1,7 @@
 import type { Branded } from '../../runtime/branded.ts';
 import type { DevicePause } from './device-pause.ts';
 import type { Preferences } from './preferences.ts';
+import type { TokenKind } from './token-kind.ts';
 
 export const platforms = ['apns', 'fcm', 'web'] as const;
 
@@ -32,6 +33,10 @@ export interface NewDevice extends DeviceToken {
   readonly platform: Platform;
   /** The APNs topic; on other platforms `undefined`. */
   readonly bundleId: string | undefined;
+  /** `undefined`: the app's ordinary token. */
+  readonly kind?: TokenKind | undefined;
+  /** The identity of the app's ordinary token, when this one is to be deleted with it. */
+  readonly parent?: string | undefined;
   readonly metadata: DeviceMetadata;
   /** The SDK and the browser or system, for troubleshooting. At most 300 characters. */
   readonly client: string;
@@ -55,6 +60,8 @@ export interface Recipient {
   readonly platform: Platform;
   readonly token: string;
   readonly bundleId: string | undefined;
+  /** `undefined`: an ordinary token. */
+  readonly kind?: TokenKind | undefined;
   readonly userId: string | undefined;
   /** When the device last registered, or changed its token, user or metadata. */
   readonly seenAtMs: number;

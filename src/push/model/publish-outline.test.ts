@@ -20,7 +20,31 @@ describe('the outline of a publish', () => {
     expect(outlineOfBody('users', body)).toEqual({
       names: ['ann', 'ann'],
       platforms: ['apns', 'fcm'],
+      apns: { type: 'background', kind: undefined },
     });
     expect(outlineOfBody('interests', body).names).toBeUndefined();
+  });
+
+  it('has the push type and the kind of tokens, unless it is an alert', () => {
+    const target = { kind: 'interests', names: ['a'] } as const;
+    const kept = (apns: object) => {
+      const { apns: inBody } = outlineOfBody('interests', JSON.stringify({ apns }));
+      return readOutline(writeOutline({ target, platforms: ['apns'], apns: inBody })).apns;
+    };
+    expect(kept({ aps: { alert: 'Hi' } })).toBeUndefined();
+    expect(kept({ alert: 'Hi' })).toBeUndefined();
+    expect(kept({ aps: {} })).toEqual({ type: 'background', kind: undefined });
+    expect(kept({ push_type: 'voip' })).toEqual({ type: 'voip', kind: 'voip' });
+    for (const [event, kind] of [
+      ['start', 'liveactivity-start'],
+      ['update', 'liveactivity'],
+      ['end', 'liveactivity'],
+    ] as const) {
+      expect(kept({ push_type: 'liveactivity', aps: { event } })).toEqual({
+        type: 'liveactivity',
+        kind,
+      });
+    }
+    expect(readOutline('{"apns":{"type":"x"}}').apns).toBeUndefined();
   });
 });

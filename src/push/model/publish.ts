@@ -1,4 +1,5 @@
 import type { Branded } from '../../runtime/branded.ts';
+import type { ApnsAudience } from './apns-push-types.ts';
 import type { Platform } from './device.ts';
 import type { LiveRequest, LiveStatus } from './live.ts';
 
@@ -15,6 +16,8 @@ export interface PublishRequest {
   readonly target: PublishTarget;
   /** The platforms with a payload. At least one. */
   readonly platforms: readonly Platform[];
+  /** Which of Apple's tokens it is for; `undefined`: ordinary ones, which get an alert, or none. */
+  readonly apns?: ApnsAudience | undefined;
   readonly webhookUrl: string | undefined;
   /** When to send it; `undefined`: at once. */
   readonly sendAtMs: number | undefined;

@@ -1,5 +1,16 @@
 import { isGiven, isJsonObject, type JsonObject, withoutNulls } from '../../runtime/json-object.ts';
+import {
+  type ApnsPriority,
+  type ApnsPushType,
+  isFurther,
+  isShown,
+  kindFor,
+  pushTypeNames,
+  pushTypes,
+} from '../model/apns-push-types.ts';
+import type { TokenKind } from '../model/token-kind.ts';
 import { FieldFault } from '../refusal.ts';
+import { activityAlertRules, findActivityFault, withObjects } from './apns-activity.ts';
 import {
   dataWithout,
   type FieldRule,
@@ -31,7 +42,13 @@ export interface ApnsPayload {
   readonly collapseId: string | undefined;
   /** Unix time; 0: deliver at once or never. */
   readonly expirationSeconds: number | undefined;
-  readonly priority: 5 | 10 | undefined;
+  readonly priority: ApnsPriority | undefined;
+  /** `undefined`: alert or background, by what `aps` has. */
+  readonly pushType?: ApnsPushType | undefined;
+  /** The kind of the tokens that it is for; `undefined`: ordinary ones. */
+  readonly kind?: TokenKind | undefined;
+  /** Keys of the message beside `aps` and `data`. */
+  readonly moreKeys?: JsonObject | undefined;
 }
 
 /** Sent as a header; this is the maximum length. Source: push protocol, §5.2. */
@@ -43,11 +60,12 @@ const collapseId: FieldRule = (value) =>
     : 'must be a string of 1 to 64 printable ASCII characters, with no space at its ends';
 
 const payloadRules: FieldRules = [
+  ['push_type', oneOf(...pushTypeNames)],
   ['aps', object],
   ['data', dataWithout(isPusherKey)],
+  ['payload', dataWithout((key) => key === 'aps' || key === 'data')],
   ['collapse_id', collapseId],
   ['expiration', wholeNumber(0, Number.MAX_SAFE_INTEGER)],
-  ['priority', oneOf(5, 10)],
   ['pusher', object],
 ];
 
@@ -79,35 +97,68 @@ const alertRules: FieldRules = [
 ];
 
 /** The fields of `apns` that are read. Those of `aps` may be directly in it. */
-export const apnsFields: readonly string[] = [...payloadRules, ...apsRules].map(([name]) => name);
+export const apnsFields: readonly string[] = [
+  ...[...payloadRules, ...apsRules].map(([name]) => name),
+  'priority',
+];
 
 /** Reads the field `apns` of a publish. */
 export function readApnsPayload(payload: JsonObject): ApnsPayload | FieldFault {
-  const given = findApsFields(payload);
+  const type = pushTypeNames.find((name) => name === payload['push_type']);
+  const isApsOptional = type !== undefined && pushTypes[type].isApsOptional;
+  const given = findApsFields(payload) ?? (isApsOptional ? NO_APS : undefined);
   if (given === undefined) return new FieldFault('apns.aps', 'aps is required');
   const pusher = objectIn(payload, 'pusher');
   const fault =
     findFault(payload, payloadRules, 'apns') ??
+    findFault(payload, [['priority', priorityRule(type)]], 'apns') ??
     (pusher && findFault(pusher, pusherRules, 'apns.pusher')) ??
-    findApsFault(given.fields, given.at);
+    findApsFault(given, type);
   if (fault !== undefined) return fault;
   const { 'content-available': contentAvailable, ...aps } = withoutEmpty(given.fields);
-  const priority = numberIn(payload, 'priority');
+  const wrongType = findTypeFault(type, aps);
+  if (wrongType !== undefined) return wrongType;
+  const rules = type && pushTypes[type];
   return {
-    aps,
+    aps: type === 'liveactivity' ? withObjects(aps) : aps,
     contentAvailable: Number(contentAvailable) === 1,
     data: objectIn(payload, 'data'),
-    tracked: pusher?.['disable_delivery_tracking'] !== true,
+    tracked: !isFurther(type) && pusher?.['disable_delivery_tracking'] !== true,
     collapseId: textIn(payload, 'collapse_id'),
-    expirationSeconds: numberIn(payload, 'expiration'),
-    priority: priority === 5 || priority === 10 ? priority : undefined,
+    expirationSeconds: numberIn(payload, 'expiration') ?? rules?.expirationSeconds,
+    priority: priorities.find((one) => one === payload['priority']) ?? rules?.priority,
+    pushType: type,
+    kind: kindFor(type, aps['event']),
+    moreKeys: objectIn(payload, 'payload'),
   };
+}
+
+const priorities: readonly ApnsPriority[] = [10, 5, 1];
+
+function priorityRule(type: ApnsPushType | undefined): FieldRule {
+  if (type === undefined) return oneOf(5, 10);
+  const allowed: readonly ApnsPriority[] = pushTypes[type].priorities;
+  const why = `must be ${allowed.join(' or ')} for ${type}`;
+  return (value) => (allowed.some((priority) => priority === value) ? undefined : why);
+}
+
+/** Apple refuses an alert without anything to show, and a background notification with it. */
+function findTypeFault(type: ApnsPushType | undefined, aps: JsonObject): FieldFault | undefined {
+  if (type === 'alert' && !isShown(aps)) {
+    return new FieldFault('apns.push_type', 'must be background without alert, badge and sound');
+  }
+  if (type === 'background' && isShown(aps)) {
+    return new FieldFault('apns.push_type', 'must be alert with alert, badge or sound');
+  }
+  return type === 'liveactivity' ? findActivityFault(aps) : undefined;
 }
 
 interface ApsFields {
   readonly at: string;
   readonly fields: JsonObject;
 }
+
+const NO_APS: ApsFields = { at: 'apns.aps', fields: {} };
 
 /** The fields of `aps`. They may be directly in `apns`, as in examples of the documentation. */
 function findApsFields(payload: JsonObject): ApsFields | undefined {
@@ -127,7 +178,11 @@ function withoutEmpty(fields: JsonObject): JsonObject {
   return withoutNulls(Object.fromEntries(kept));
 }
 
-function findApsFault(aps: JsonObject, at: string): FieldFault | undefined {
-  const alert = objectIn(aps, 'alert');
-  return findFault(aps, apsRules, at) ?? (alert && findFault(alert, alertRules, `${at}.alert`));
+function findApsFault(
+  { fields, at }: ApsFields,
+  type: ApnsPushType | undefined,
+): FieldFault | undefined {
+  const alert = objectIn(fields, 'alert');
+  const rules = type === 'liveactivity' ? activityAlertRules : alertRules;
+  return findFault(fields, apsRules, at) ?? (alert && findFault(alert, rules, `${at}.alert`));
 }

@@ -15,6 +15,13 @@ function localised(body: JsonObject, text: Parameters<typeof withText>[1]) {
 }
 
 describe('a text in another language', () => {
+  it('leaves the alert of a live activity as it is', () => {
+    const alert = { title: 'A', body: 'B' };
+    const start = { event: 'start', 'content-state': {}, 'attributes-type': 'O', attributes: {} };
+    const apns = { push_type: 'liveactivity', aps: { ...start, alert } };
+    expect(localised({ apns }, BOTH).apns?.aps['alert']).toEqual(alert);
+  });
+
   it('replaces the alert of Apple', () => {
     const alertWith = (alert: unknown, text: typeof BOTH | typeof ONLY_TITLE | typeof ONLY_BODY) =>
       localised({ apns: { aps: { alert, badge: 1 } } }, text).apns?.aps['alert'];

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
+import { isFurther } from '../model/apns-push-types.ts';
 import type { Text } from '../model/texts.ts';
 import type { ApnsPayload } from './apns.ts';
 import type { FcmPayload } from './fcm.ts';
@@ -16,6 +17,8 @@ export function withText({ apns, fcm, web }: Payloads, text: Text): Payloads {
 
 function ofApns(payload: ApnsPayload, text: Text): ApnsPayload {
   const { alert } = payload.aps;
+  // What a live activity shows is from its state.
+  if (isFurther(payload.pushType)) return payload;
   if (typeof alert !== 'string' && !isJsonObject(alert)) return payload;
   return { ...payload, aps: { ...payload.aps, alert: alertWith(alert, text) } };
 }

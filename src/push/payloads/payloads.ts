@@ -1,5 +1,5 @@
 import { isGiven, isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
-import type { Platform } from '../model/device.ts';
+import type { Platform, Recipient } from '../model/device.ts';
 import { FieldFault } from '../refusal.ts';
 import { type ApnsPayload, readApnsPayload } from './apns.ts';
 import { type FcmPayload, readFcmPayload } from './fcm.ts';
@@ -24,6 +24,16 @@ export function readPayloads(body: JsonObject): Payloads | FieldFault {
   return apns === undefined && fcm === undefined && web === undefined
     ? new FieldFault('apns', 'one of apns, fcm and web is required')
     : { apns, fcm, web };
+}
+
+/** Whether one of the payloads is for a device: of its platform, and at Apple for its kind of token. */
+export function isFor(
+  payloads: Partial<Payloads>,
+  { platform, kind }: Pick<Recipient, 'platform' | 'kind'>,
+): boolean {
+  return platform === 'apns'
+    ? payloads.apns !== undefined && payloads.apns.kind === kind
+    : payloads[platform] !== undefined;
 }
 
 function readOne<Payload>(

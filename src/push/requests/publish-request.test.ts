@@ -21,6 +21,7 @@ describe('a publish', () => {
     expect(read('interests', body)).toEqual({
       target: { kind: 'interests', names: ['hello', 'donuts'] },
       platforms: ['apns', 'web'],
+      apns: { type: 'background', kind: undefined },
       webhookUrl: undefined,
       sendAtMs: undefined,
       body: JSON.stringify(body),
@@ -32,6 +33,7 @@ describe('a publish', () => {
     expect(read('users', body)).toEqual({
       target: { kind: 'users', names: ['u-1', 'ü 2'] },
       platforms: ['apns', 'fcm', 'web'],
+      apns: { type: 'background', kind: undefined },
       webhookUrl: undefined,
       sendAtMs: undefined,
       body: JSON.stringify(body),

@@ -1,5 +1,6 @@
 import { isGiven, type JsonObject, readJsonObjectText } from '../../runtime/json-object.ts';
 import { findOversize, findOversizeText, type MeasuredFor } from '../messages/sizes.ts';
+import { apnsAudience } from '../model/apns-push-types.ts';
 import { platforms } from '../model/device.ts';
 import { INTEREST_LENGTH_MAX, isInterest } from '../model/interest.ts';
 import type { PublishRequest, PublishTarget } from '../model/publish.ts';
@@ -76,6 +77,7 @@ function readFields(
     target,
     live: live.live,
     platforms: platforms.filter((platform) => payloads[platform] !== undefined),
+    apns: payloads.apns && apnsAudience(payloads.apns.pushType, payloads.apns.aps),
     webhookUrl: webhook.url,
     sendAtMs: sendAt.ms,
     languages: texts.texts && [...texts.texts.keys()],

@@ -6,6 +6,7 @@ import { NO_LIMITS } from '../../../testing/push-limits.ts';
 import { platforms } from '../model/device.ts';
 import { newDeviceId } from '../model/device-id.ts';
 import type { PushInstance } from '../model/instance.ts';
+import { tokenKinds } from '../model/token-kind.ts';
 import { PushRefusal } from '../refusal.ts';
 import { readNewToken, readRegistration } from './registration.ts';
 
@@ -108,6 +109,41 @@ describe('an apns device', () => {
       );
     },
   );
+
+  it('may have a further token, which no older server takes for one of Apple', () => {
+    const ordinary = read(bodies.apns);
+    for (const kind of tokenKinds) {
+      expect(read({ ...bodies.apns, kind })).toEqual({
+        ...ordinary,
+        kind,
+        token: `${kind}:${'ab'.repeat(32)}`,
+      });
+    }
+    expect(read({ ...bodies.apns, kind: null })).toEqual(ordinary);
+    for (const kind of ['alert', 'channel', '', 7, [], 'toString']) {
+      expect(read({ ...bodies.apns, kind })).toEqual(
+        refused(
+          '`kind`: must be one of liveactivity-start, liveactivity, voip, widgets, controls, complication, location, fileprovider, pushtotalk',
+        ),
+      );
+    }
+    expect(readRegistration('fcm', { ...bodies.fcm, kind: 'x' }, { instance, client })).toEqual(
+      readRegistration('fcm', bodies.fcm, { instance, client }),
+    );
+  });
+
+  it('may name the ordinary token of its app, in any case', () => {
+    for (const parentToken of ['cd'.repeat(32), 'CD'.repeat(32)]) {
+      expect(read({ ...bodies.apns, kind: 'voip', parentToken })).toMatchObject({
+        parent: tokenIdentity(`apns:${'cd'.repeat(32)}`),
+      });
+    }
+    for (const parentToken of ['', 'xy', 7, `voip:${'cd'.repeat(32)}`]) {
+      expect(read({ ...bodies.apns, kind: 'voip', parentToken })).toEqual(
+        refused('`parentToken`: must be the hex of 8 to 200 bytes'),
+      );
+    }
+  });
 });
 
 describe('an fcm device', () => {

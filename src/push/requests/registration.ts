@@ -2,6 +2,7 @@ import { isGiven, isJsonObject, type JsonObject } from '../../runtime/json-objec
 import type { DeviceMetadata, DeviceToken, NewDevice, Platform } from '../model/device.ts';
 import type { PushInstance } from '../model/instance.ts';
 import { tokenIdentity } from '../model/token-identity.ts';
+import { furtherToken, isTokenKind, tokenKinds } from '../model/token-kind.ts';
 import { FieldFault, PushRefusal, refuseField } from '../refusal.ts';
 import { readMetadataAt } from './metadata.ts';
 import { readWebToken } from './web-subscription.ts';
@@ -11,6 +12,7 @@ export type Registration = Omit<NewDevice, 'id'>;
 
 /** Whole bytes in hex. Apple specifies no length; today's have 64 or 160 digits. */
 const APNS_TOKEN = /^(?:[0-9a-f]{2}){8,200}$/i;
+const APNS_TOKEN_RULE = 'must be the hex of 8 to 200 bytes';
 
 /** Sent as a header. Source: push protocol, §3.3 (`missing-bundle-id` is valid, too). */
 const BUNDLE_ID = /^[A-Za-z0-9._-]{1,255}$/;
@@ -20,7 +22,7 @@ const FCM_TOKEN = /^[\x21-\x7e]{1,4096}$/;
 const CLIENT_LENGTH_MAX = 300;
 
 /** The fields that differ between platforms. */
-type PlatformFields = DeviceToken & Pick<NewDevice, 'bundleId'>;
+type PlatformFields = DeviceToken & Pick<NewDevice, 'bundleId' | 'kind' | 'parent'>;
 
 /**
  * Reads the body of a registration. `client` names the SDK and the browser, from the headers of the request.
@@ -56,24 +58,47 @@ function readPlatformFields(
 }
 
 function readApns(body: JsonObject): PlatformFields | PushRefusal {
-  const { bundleIdentifier } = body;
-  const token = readApnsToken(body);
-  if (token instanceof PushRefusal) return token;
+  const { token, bundleIdentifier } = body;
+  const hex = readApnsToken(token);
+  if (hex === undefined) return refuse('token', APNS_TOKEN_RULE);
   if (typeof bundleIdentifier !== 'string' || !BUNDLE_ID.test(bundleIdentifier)) {
     return refuse(
       'bundleIdentifier',
       'must be a string of 1 to 255 letters, digits and the characters . _ -',
     );
   }
-  return { ...token, bundleId: bundleIdentifier };
+  const further = readFurther(body);
+  if (further instanceof PushRefusal) return further;
+  const { kind } = further;
+  return {
+    token: kind === undefined ? hex : furtherToken(kind, hex),
+    identity: apnsIdentity(hex),
+    bundleId: bundleIdentifier,
+    ...further,
+  };
 }
 
-function readApnsToken({ token }: JsonObject): DeviceToken | PushRefusal {
-  if (typeof token !== 'string' || !APNS_TOKEN.test(token)) {
-    return refuse('token', 'must be the hex of 8 to 200 bytes');
+/** Reads what a token is for, if it is not the app's ordinary one. */
+function readFurther(body: JsonObject): Pick<NewDevice, 'kind' | 'parent'> | PushRefusal {
+  const { kind, parentToken } = body;
+  if (isGiven(kind) && !isTokenKind(kind)) {
+    return refuse('kind', `must be one of ${tokenKinds.join(', ')}`);
   }
-  const canonical = token.toLowerCase();
-  return { token: canonical, identity: tokenIdentity(`apns:${canonical}`) };
+  const parent = isGiven(parentToken) ? readApnsToken(parentToken) : undefined;
+  if (isGiven(parentToken) && parent === undefined) return refuse('parentToken', APNS_TOKEN_RULE);
+  return {
+    ...(isTokenKind(kind) && { kind }),
+    ...(parent !== undefined && { parent: apnsIdentity(parent) }),
+  };
+}
+
+/** A token in the form in which it is compared; `undefined`: it is not one of Apple's. */
+function readApnsToken(value: unknown): string | undefined {
+  return typeof value === 'string' && APNS_TOKEN.test(value) ? value.toLowerCase() : undefined;
+}
+
+function apnsIdentity(hex: string): string {
+  return tokenIdentity(`apns:${hex}`);
 }
 
 function readFcm(body: JsonObject): PlatformFields | PushRefusal {
@@ -91,7 +116,11 @@ export function readOwnToken(
   body: JsonObject,
   instance: PushInstance,
 ): DeviceToken | PushRefusal {
-  return platform === 'apns' ? readApnsToken(body) : readNewToken(platform, body, instance);
+  if (platform !== 'apns') return readNewToken(platform, body, instance);
+  const hex = readApnsToken(body['token']);
+  return hex === undefined
+    ? refuse('token', APNS_TOKEN_RULE)
+    : { token: hex, identity: apnsIdentity(hex) };
 }
 
 /** Reads another token of a registered device: an Android device, or else a browser. */

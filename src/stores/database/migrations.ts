@@ -480,6 +480,15 @@ export const migrations: readonly (readonly string[])[] = [
       PRIMARY KEY (instance, user_id)
     ) {without rowid}`,
   ],
+  [
+    // What a further token of Apple's is for; NULL: an ordinary one. `parent` is the identity of the ordinary token with
+    // which it is deleted. Servers that do not know kinds find no usable token in such rows.
+    'ALTER TABLE devices ADD COLUMN kind {text}',
+    'ALTER TABLE devices ADD COLUMN parent {text}',
+    'CREATE INDEX devices_of_kind ON devices (instance, kind, number) WHERE kind IS NOT NULL',
+    'CREATE INDEX devices_by_parent ON devices (instance, parent) WHERE parent IS NOT NULL',
+    "CREATE INDEX devices_of_activities ON devices (registered_at) WHERE kind = 'liveactivity'",
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

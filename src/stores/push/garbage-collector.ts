@@ -1,7 +1,9 @@
 import type { TransactionSQL } from 'bun';
+import { ACTIVITY_TOKEN_KEPT_MS } from '../../push/model/token-kind.ts';
 import type { Database } from '../database/database.ts';
 import type { BigInteger } from '../database/rows.ts';
 import type { Later } from '../database/write-queue.ts';
+import { removeDevices } from './devices/device-rows.ts';
 import { count } from './devices/instance-counts.ts';
 
 /** Rows that one piece deletes, about: few enough not to delay other commits. */
@@ -47,6 +49,7 @@ export class GarbageCollector {
       (nowMs) => this.collectExpired(idempotencyKeys, nowMs),
       (nowMs) => this.collectPublishes(nowMs),
       (nowMs) => this.collectExpired(tombstones, nowMs - KEPT_MS),
+      (nowMs) => this.collectActivities(nowMs - ACTIVITY_TOKEN_KEPT_MS),
     ];
   }
 
@@ -104,6 +107,22 @@ export class GarbageCollector {
       ORDER BY finished_at LIMIT ${PIECE_PUBLISHES}`;
     if (finished.length === 0) return false;
     await this.database.write((sql) => forgetPublishes(sql, numbersOf(finished)));
+    return true;
+  }
+
+  /** Deletes the tokens of live activities that were registered before. */
+  private async collectActivities(beforeMs: number): Promise<boolean> {
+    const over: { number: BigInteger; instance: BigInteger }[] = await this.database.read`
+      SELECT number, instance FROM devices
+      WHERE kind = 'liveactivity' AND registered_at <= ${beforeMs}
+      ORDER BY registered_at LIMIT ${PIECE_ROWS}`;
+    if (over.length === 0) return false;
+    const byInstance = Map.groupBy(over, ({ instance }) => Number(instance));
+    await this.database.write(async (sql, later) => {
+      for (const [instance, rows] of byInstance) {
+        await removeDevices({ sql, later, instance }, numbersOf(rows));
+      }
+    });
     return true;
   }
 }

@@ -144,6 +144,38 @@ describe('a preview of a publish', () => {
     expect(JSON.stringify(json)).not.toContain(privateKey.split('\n')[1] ?? '');
   });
 
+  it('shows the request of a push type, and counts the tokens of its kind', async () => {
+    const instance = await newInstance(server);
+    const interests = ['a'];
+    await registered(instance, 'apns', { interests });
+    await registered(instance, 'apns', { interests, kind: 'voip', token: 'cd'.repeat(32) });
+    const previewed = async (apns: object) => {
+      const body = { interests, apns };
+      const { json } = await ask('POST', `/instances/${instance.id}/previews`, body);
+      return json as {
+        requests: { headers: { name: string; value: string }[]; body: string; bytesMax: number }[];
+        audience: object;
+      };
+    };
+    const { requests, audience } = await previewed({ push_type: 'voip', payload: { a: 1 } });
+    expect(requests).toMatchObject([
+      {
+        bytesMax: 5120,
+        body: '{"a":1}',
+        headers: [
+          { name: 'authorization' },
+          { name: 'apns-topic', value: 'BUNDLE-ID-OF-THE-DEVICE.voip' },
+          { name: 'apns-push-type', value: 'voip' },
+          { name: 'apns-priority', value: '10' },
+          { name: 'apns-expiration', value: '0' },
+        ],
+      },
+    ]);
+    expect(audience).toMatchObject({ devices: 1 });
+    expect((await previewed({ push_type: 'widgets' })).audience).toMatchObject({ devices: 0 });
+    expect((await previewed({ aps: { alert: 'a' } })).audience).toMatchObject({ devices: 1 });
+  });
+
   it('shows the message for Safari beside that of other browsers, if it is another', async () => {
     const { id } = await newInstance(server);
     const body = { interests: ['a'], web: { notification: { title: 'Hi' } } };

@@ -164,6 +164,23 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
     expect(await ids({ idPrefix: stranger.id })).toEqual([]);
   });
 
+  it('finds further tokens by their kind, alone and with other conditions', async () => {
+    const [call, widget] = [
+      await register({ platform: 'apns', kind: 'voip' }),
+      await register({ platform: 'apns', kind: 'widgets' }),
+    ];
+    await register({ platform: 'apns' });
+    const late = await register({ platform: 'apns', kind: 'voip' }, NOW_MS + 5);
+    expect(await ids({ kind: 'voip' })).toEqual([call, late]);
+    expect(await ids({ kind: 'voip' }, 1)).toEqual([call]);
+    expect(await ids({ kind: 'widgets', platform: 'apns' })).toEqual([widget]);
+    expect(await ids({ kind: 'widgets', platform: 'fcm' })).toEqual([]);
+    expect(await ids({ kind: 'voip', idPrefix: late })).toEqual([late]);
+    expect(await ids({ kind: 'voip', pausedAtMs: NOW_MS })).toEqual([]);
+    const shown = await list.list({ instance, filter: ALL, after: 0, limit: 9 });
+    expect(shown.devices.map(({ kind }) => kind)).toEqual(['voip', 'widgets', undefined, 'voip']);
+  });
+
   it('comes in pages by an interest that many devices have', async () => {
     await database.write(async (sql) => {
       const numbers = Array.from({ length: 1_200 }, (_, n) => n);

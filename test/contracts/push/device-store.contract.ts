@@ -6,6 +6,7 @@ import { DEVICES_PER_USER } from '../../../src/push/model/instance.ts';
 import { StoreLost } from '../../../src/push/store-faults.ts';
 import type { InstanceCounts } from '../../../src/stores/push/devices/instance-counts.ts';
 import { deviceInterestsContract } from './device-interests.contract.ts';
+import { type RegisteringScene, registeringMoreContract } from './registering-more.contract.ts';
 
 /** A store to test. */
 export interface OpenDeviceStore extends AsyncDisposable {
@@ -202,7 +203,9 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
           const results = await atOnce(devices, (on, device) =>
             on.register({ instance, device, nowMs: NOW_MS }),
           );
-          const ids = new Set(results.map((result) => (result === 'full' ? result : result.id)));
+          const ids = new Set(
+            results.map((result) => (typeof result === 'string' ? result : result.id)),
+          );
           expect(await there(devices.map(({ id }) => id))).toEqual([...ids] as DeviceId[]);
           expect(ids.size).toBe(1);
           expect(await devicesOf(instance)).toBe(round + 1);
@@ -396,7 +399,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
       });
     });
 
-    deviceInterestsContract({
+    const scene: RegisteringScene = {
       get store() {
         return store;
       },
@@ -407,7 +410,11 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
       allInterests,
       interestCount: async () => (await opened.counts(instance)).interests,
       atOnce,
-    });
+      there,
+      newDevice,
+    };
+    deviceInterestsContract(scene);
+    registeringMoreContract(scene);
 
     describe('a device that a gateway has accepted', () => {
       const accepted = async () => (await opened.counts(instance)).accepted;

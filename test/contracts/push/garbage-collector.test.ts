@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import type { DeviceId } from '../../../src/push/model/device.ts';
 import { newPublishId } from '../../../src/push/model/publish-id.ts';
+import type { TokenKind } from '../../../src/push/model/token-kind.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
+import { readCounts } from '../../../src/stores/push/devices/instance-counts.ts';
 import { GarbageCollector } from '../../../src/stores/push/garbage-collector.ts';
 import { databases } from '../../../testing/databases/databases.ts';
 import { makeInstance } from '../../../testing/databases/push-instance.ts';
@@ -231,6 +233,34 @@ describe.each(databases)('garbage in $name', ({ make }) => {
       device_tombstones: 700,
     });
     expect(await garbage.collectSome(NOW_MS)).toBe(false);
+  });
+
+  it('includes the tokens of live activities a day after they came, and no other', async () => {
+    const other = await makeInstance(database);
+    const register = async (kind: TokenKind | undefined, nowMs: number, where = instance) => {
+      const made = newDevice({ platform: 'apns', kind });
+      const interests = { names: ['a'] };
+      await devices.register({ instance: where, device: made, nowMs, interests });
+      return { instance: where, id: made.id };
+    };
+    const over = [
+      await register('liveactivity', NOW_MS - DAY_MS),
+      await register('liveactivity', NOW_MS - DAY_MS, other),
+    ];
+    const left = [
+      await register('liveactivity', NOW_MS - DAY_MS + 1),
+      await register('liveactivity-start', NOW_MS - 2 * DAY_MS),
+      await register(undefined, NOW_MS - 2 * DAY_MS),
+    ];
+    await sweepAll();
+    for (const key of over) expect(await devices.get(key)).toBeUndefined();
+    for (const key of left) expect(await devices.get(key)).toBeDefined();
+    expect(await readCounts(database.read, instance)).toEqual({
+      devices: 3,
+      accepted: 0,
+      interests: 3,
+    });
+    expect(await readCounts(database.read, other)).toMatchObject({ devices: 0, interests: 0 });
   });
 
   it('includes the number of a deleted instance only after all its rows', async () => {

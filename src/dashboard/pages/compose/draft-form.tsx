@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Field, TextField } from '../../parts/controls.tsx';
 import { type Platform, platforms } from '../publishes/words.ts';
+import { ApnsFields } from './apns-fields.tsx';
 import {
   draft,
   namesOf,
@@ -66,6 +67,7 @@ export function DraftForm() {
         <SendAt />
       </div>
       <LanguageFields />
+      {body['apns'] !== undefined && <ApnsFields />}
       {body['web'] !== undefined && <WebFields />}
     </>
   );

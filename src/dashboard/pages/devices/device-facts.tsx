@@ -22,7 +22,7 @@ export function Registered(props: RegisteredProps) {
 }
 
 function Facts({ instance, device }: RegisteredProps) {
-  const { id, userId, acceptedAt, accepted, token, client, pausedUntil } = device;
+  const { id, kind, parent, userId, acceptedAt, accepted, token, client, pausedUntil } = device;
   return (
     <Card title="Facts" aside={<CopyButton text={id}>Copy id</CopyButton>}>
       <dl class="inside facts">
@@ -37,6 +37,12 @@ function Facts({ instance, device }: RegisteredProps) {
           )}
         </Fact>
         <Fact word="Platform">{platformNames[device.platform]}</Fact>
+        <Fact word="Token for">{kind}</Fact>
+        <Fact word="Leaves with" look="mono">
+          {parent !== null && (
+            <a href={pathTo(inInstance(instance, 'devices', parent))}>{parent}</a>
+          )}
+        </Fact>
         <Fact word="App" look="mono">
           {device.bundleId}
         </Fact>

@@ -21,7 +21,7 @@ export function DeviceTable({
       columns={['Device', 'Platform', 'Its gateway', { number: 'Registered' }, { number: 'Seen' }]}
     >
       {devices.map(
-        ({ id, platform, userId, client, accepted, pausedUntil, registeredAt, seenAt }) => (
+        ({ id, platform, kind, userId, client, accepted, pausedUntil, registeredAt, seenAt }) => (
           <tr key={id}>
             <td class="name">
               <div class="cut">
@@ -33,6 +33,7 @@ export function DeviceTable({
             </td>
             <td>
               <span class="tag">{platformNames[platform]}</span>
+              {kind !== null && <div class="muted small">{kind}</div>}
             </td>
             <td>
               {pausedUntil !== null ? (

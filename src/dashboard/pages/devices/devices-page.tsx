@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import type { TokenKind } from '../../api/answers.ts';
 import { Button, Search, StateChoice } from '../../parts/controls.tsx';
 import { counted } from '../../parts/formats.ts';
 import { PagedCard } from '../../parts/more.tsx';
@@ -13,6 +14,17 @@ import { UnreachedPage } from './unreached.tsx';
 
 const fields = ['user', 'interest', 'id'] as const;
 const states = ['paused'] as const;
+const tokenKinds: readonly TokenKind[] = [
+  'liveactivity-start',
+  'liveactivity',
+  'voip',
+  'widgets',
+  'controls',
+  'complication',
+  'location',
+  'fileprovider',
+  'pushtotalk',
+];
 const WHOLE_ID = /^(apns|fcm|web)-[\da-f-]{36}$/i;
 /** The shortest prefix of an id that the server accepts. */
 const PART_OF_ID = /^(apns|fcm|web)-[\da-f]{6}[\da-f-]*$/i;
@@ -28,8 +40,15 @@ export default function DevicesPage({ instance }: { readonly instance: string })
 }
 
 function AllDevices({ instance }: { readonly instance: string }) {
-  const { user = '', interest = '', id = '', platform = '', paused = '' } = address.value.query;
-  const filter = { user, interest, id, platform, paused };
+  const {
+    user = '',
+    interest = '',
+    id = '',
+    platform = '',
+    kind = '',
+    paused = '',
+  } = address.value.query;
+  const filter = { user, interest, id, platform, kind, paused };
   const pages = useList('GET /instances/{id}/devices', 'devices', {
     path: { id: instance },
     query: { ...filter, limit: '100' } as Readonly<Record<string, string | undefined>>,
@@ -38,7 +57,7 @@ function AllDevices({ instance }: { readonly instance: string }) {
   const [typed, setTyped] = useState(id || (interest === '' ? user : `interest:${interest}`));
   const drop = () => {
     setTyped('');
-    setQuery({ user: '', interest: '', id: '', platform: '', paused: '' });
+    setQuery({ user: '', interest: '', id: '', platform: '', kind: '', paused: '' });
   };
   const isFiltered = Object.values(filter).some(Boolean);
   const many = items && `${counted(items.length, 'device')}${hasMore ? ' and more' : ''}`;
@@ -51,7 +70,9 @@ function AllDevices({ instance }: { readonly instance: string }) {
         says={many && `${many}${sayFilter(filter)}.`}
         actions={<Button onClick={reload}>Refresh</Button>}
       />
-      <DeviceFilter {...{ instance, platform, isPaused: paused === 'true', typed, setTyped }} />
+      <DeviceFilter
+        {...{ instance, platform, kind, isPaused: paused === 'true', typed, setTyped }}
+      />
       <PagedCard
         label="Devices"
         pages={pages}
@@ -75,12 +96,14 @@ function AllDevices({ instance }: { readonly instance: string }) {
 function DeviceFilter({
   instance,
   platform,
+  kind,
   isPaused,
   typed,
   setTyped,
 }: {
   readonly instance: string;
   readonly platform: string;
+  readonly kind: string;
   readonly isPaused: boolean;
   readonly typed: string;
   readonly setTyped: (typed: string) => void;
@@ -114,6 +137,17 @@ function DeviceFilter({
           </option>
         ))}
       </select>
+      <select
+        class="input"
+        aria-label="Kind of token"
+        value={kind}
+        onChange={({ currentTarget: { value } }) => setQuery({ kind: value })}
+      >
+        <option value="">All kinds</option>
+        {tokenKinds.map((each) => (
+          <option key={each}>{each}</option>
+        ))}
+      </select>
       <StateChoice
         states={states}
         state={isPaused ? 'paused' : undefined}
@@ -134,9 +168,9 @@ function readSearch(text: string): readonly [field?: (typeof fields)[number], va
 }
 
 function sayFilter(
-  filter: Readonly<Record<'user' | 'interest' | 'id' | 'platform' | 'paused', string>>,
+  filter: Readonly<Record<'user' | 'interest' | 'id' | 'platform' | 'kind' | 'paused', string>>,
 ) {
-  const { user, interest, id, platform, paused } = filter;
+  const { user, interest, id, platform, kind, paused } = filter;
   return [
     user === '' ? '' : ` of user ${user}`,
     interest === '' ? '' : ` with the interest ${interest}`,
@@ -144,6 +178,7 @@ function sayFilter(
     platform === ''
       ? ''
       : ` on ${platformNames[platform as keyof typeof platformNames] ?? platform}`,
+    kind === '' ? '' : ` with a token for ${kind}`,
     paused === 'true' ? ' that nothing is sent to for now' : '',
   ].join('');
 }

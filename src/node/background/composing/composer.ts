@@ -6,13 +6,14 @@ import type {
   Preview,
 } from '../../../admin/push/composing.ts';
 import type { InstanceSettings } from '../../../config/schema.ts';
-import { audiencePages } from '../../../push/audience.ts';
+import { type AudienceQuery, audiencePages } from '../../../push/audience.ts';
 import type { AudienceSource } from '../../../push/audience-source.ts';
 import type { AnyGateway } from '../../../push/delivering/routes/prepared-publish.ts';
 import { byPlatform, type Platform } from '../../../push/model/device.ts';
 import type { InstanceDirectory, PushInstance } from '../../../push/model/instance.ts';
 import type { LiveRequest, LiveUserState } from '../../../push/model/live.ts';
 import type { PublishTarget } from '../../../push/model/publish.ts';
+import type { TokenKind } from '../../../push/model/token-kind.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
 import { readDraft } from '../../../push/requests/publish-faults.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
@@ -71,7 +72,7 @@ export class Composer implements Composing {
     return {
       faults: faults.map(({ field, reason }) => ({ field, rule: reason })),
       requests: gatewayRequests(payloads, { instance: settings, texts, nowMs }),
-      audience: target && (await this.count(instance.number, target)),
+      audience: target && (await this.count(instance.number, target, payloads.apns?.kind)),
       live: live && target && (await this.askLive(instance, live, target.names)),
     };
   }
@@ -141,13 +142,17 @@ export class Composer implements Composing {
     return instance;
   }
 
-  private async count(instance: number, target: PublishTarget): Promise<CountedAudience> {
+  private async count(
+    instance: number,
+    target: PublishTarget,
+    kind: TokenKind | undefined,
+  ): Promise<CountedAudience> {
     if (this.counting >= COUNTS_AT_ONCE) {
       throw new OperationRefused('over-limit', 'Other audiences are being counted; try again soon');
     }
     this.counting++;
     try {
-      return await countAudience(this.options.audience, instance, target);
+      return await countAudience(this.options.audience, { instance, target, kind });
     } finally {
       this.counting--;
     }
@@ -201,8 +206,11 @@ const refusals: Partial<Record<PushRefusal['problem'], RefusalCode>> = {
 
 async function countAudience(
   source: AudienceSource,
-  instance: number,
-  target: PublishTarget,
+  {
+    instance,
+    target,
+    kind: wanted,
+  }: Pick<AudienceQuery, 'instance' | 'target'> & { readonly kind: TokenKind | undefined },
 ): Promise<CountedAudience> {
   const platforms = byPlatform(() => 0);
   let read = 0;
@@ -213,8 +221,12 @@ async function countAudience(
     if (read >= DEVICES_MAX) return { devices, platforms, more: true };
     // Deleted devices cost work, so they count towards the limit, but not as part of the audience.
     read += PAGE_DEVICES;
-    devices += recipients.length;
-    for (const { platform } of recipients) platforms[platform]++;
+    for (const { platform, kind } of recipients) {
+      // Tokens of another kind get nothing of it.
+      if (platform === 'apns' && kind !== wanted) continue;
+      devices++;
+      platforms[platform]++;
+    }
   }
   return { devices, platforms, more: false };
 }

@@ -7,7 +7,7 @@ import { CONTENT_TYPE, FcmBodies, fcmPath } from '../../../gateways/fcm/fcm-requ
 import { WebPushFields } from '../../../gateways/web/web-push-request.ts';
 import { type HeaderField, plainField } from '../../../outgoing/http2/hpack/header-field.ts';
 import type { Notification } from '../../../push/gateway.ts';
-import { APNS_MESSAGE_BYTES_MAX, apnsMessage } from '../../../push/messages/apns-message.ts';
+import { apnsBytesMax, apnsMessage } from '../../../push/messages/apns-message.ts';
 import {
   declarativeBytes,
   declarativeMessage,
@@ -18,6 +18,7 @@ import {
   fcmMessageBytes,
 } from '../../../push/messages/fcm-message.ts';
 import { WEB_MESSAGE_BYTES_MAX, webMessage } from '../../../push/messages/web-message.ts';
+import { topicOf } from '../../../push/model/apns-push-types.ts';
 import { NIL_PUBLISH_ID } from '../../../push/model/publish-id.ts';
 import type { Text, Texts } from '../../../push/model/texts.ts';
 import type { ApnsPayload } from '../../../push/payloads/apns.ts';
@@ -87,14 +88,15 @@ function apnsRequest(
   const service = environmentOrigins[environment === 'auto' ? 'production' : environment];
   const path = apnsPath(APNS_TOKEN)?.replace(APNS_TOKEN, DEVICE_TOKEN) ?? '';
   const authorization = plainField('authorization', `bearer ${CREDENTIAL}`);
+  const topic = topicOf(TOPIC, headers.pushType);
   return {
     platform: 'apns',
     only: undefined,
     language: undefined,
     bytes: Buffer.byteLength(body),
-    bytesMax: APNS_MESSAGE_BYTES_MAX,
+    bytesMax: apnsBytesMax(notification.payload),
     url: `${origin ?? service}${path}`,
-    headers: shown(apnsFields(headers, TOPIC, notification.publishId, authorization)),
+    headers: shown(apnsFields(headers, topic, notification.publishId, authorization)),
     body,
   };
 }

@@ -1,6 +1,7 @@
 import { audiencePages } from '../../audience.ts';
 import type { ClaimedPlan, PublishUnderWay } from '../../model/delivery.ts';
 import { platforms, type Recipient } from '../../model/device.ts';
+import { isFor } from '../../payloads/payloads.ts';
 import type { WantedPlans } from '../../planning-store.ts';
 import type { Deliverer } from '../deliverer.ts';
 import { countDevices, type DeviceCounts } from '../jobs/memory-budget.ts';
@@ -135,8 +136,7 @@ export class Planner {
     let page: Page | undefined;
     for await (const { recipients: all, last } of pages) {
       const recipients = all.filter(
-        ({ platform, userId }) =>
-          stored.payloads[platform] !== undefined && !isReached(plan, userId),
+        (recipient) => isFor(stored.payloads, recipient) && !isReached(plan, recipient.userId),
       );
       if (recipients.length > 0) {
         if (page !== undefined && !(await this.addPage(plan, page, false))) return;

@@ -2,6 +2,7 @@ import type { SQL } from 'bun';
 import type { AudienceSource, NumberRange } from '../../../push/audience-source.ts';
 import type { DeviceId, Platform, Recipient } from '../../../push/model/device.ts';
 import type { DevicePause } from '../../../push/model/device-pause.ts';
+import type { TokenKind } from '../../../push/model/token-kind.ts';
 import type { Database } from '../../database/database.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 import { type PauseColumns, pauseOf } from './device-pauses.ts';
@@ -24,6 +25,7 @@ interface RecipientRow extends Pick<PauseColumns, 'paused_until'>, PreferenceCol
   readonly platform: Platform;
   readonly token: string;
   readonly bundle_id: string | null;
+  readonly kind: TokenKind | null;
   readonly user_id: string | null;
   readonly seen_at: BigInteger;
   readonly accepted_at: BigInteger | null;
@@ -62,7 +64,7 @@ export class StoredAudience implements AudienceSource {
     // The plus keeps the database from using the index by instance, with all its devices.
     const rows = await this.inLine<RecipientRow>(
       (read) => read`
-        SELECT number, id, platform, token, bundle_id, devices.user_id AS user_id, seen_at,
+        SELECT number, id, platform, token, bundle_id, kind, devices.user_id AS user_id, seen_at,
           accepted_at, paused_until, ${preferenceColumns(read)}
         FROM devices ${joinUserPreferences(read)}
         WHERE ${isAmong(read, 'number', numbers)} AND +devices.instance = ${instance}
@@ -114,6 +116,7 @@ function recipientOf(row: RecipientRow, pause?: DevicePause): Recipient {
     platform: row.platform,
     token: row.token,
     bundleId: row.bundle_id ?? undefined,
+    kind: row.kind ?? undefined,
     userId: row.user_id ?? undefined,
     seenAtMs: Number(row.seen_at),
     isTrusted: row.accepted_at !== null,

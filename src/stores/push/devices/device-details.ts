@@ -2,6 +2,7 @@ import { endpointOrigin } from '../../../push/delivering/routes/endpoint-origin.
 import type { DeviceKey } from '../../../push/device-store.ts';
 import type { DeviceStory } from '../../../push/model/delivery.ts';
 import type { DeviceId, Platform } from '../../../push/model/device.ts';
+import { hexOfToken } from '../../../push/model/token-kind.ts';
 import type { Database } from '../../database/database.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import { columns, type ListedDevice, type ListedRow, listedDevice } from './device-list.ts';
@@ -13,6 +14,8 @@ const TOKEN_SHOWN = 8;
 export interface RegisteredDevice extends ListedDevice {
   /** The app, on Apple's platforms. */
   readonly bundleId: string | undefined;
+  /** The device with the ordinary token of the app, if this one is deleted with it and it is registered. */
+  readonly parent: DeviceId | undefined;
   /** The first characters of its token, and how many it has. For browsers `begins` is empty. */
   readonly token: { readonly begins: string; readonly length: number };
   /** The push service of a browser. */
@@ -33,6 +36,7 @@ export type KnownDevice = {
 interface RegisteredRow extends ListedRow {
   readonly token: string;
   readonly bundle_id: string | null;
+  readonly parent: DeviceId | null;
 }
 
 interface RemovedRow {
@@ -51,8 +55,10 @@ export async function readKnownDevice(
   { instance, id }: DeviceKey,
 ): Promise<KnownDevice | undefined> {
   const [row]: RegisteredRow[] = await read`
-    SELECT ${columns(read)}, token, bundle_id FROM devices
-    WHERE id = ${id} AND instance = ${instance}`;
+    SELECT ${columns(read)}, token, bundle_id, (
+      SELECT id FROM devices AS parents
+      WHERE parents.instance = devices.instance AND parents.token_identity = devices.parent) AS parent
+    FROM devices WHERE id = ${id} AND instance = ${instance}`;
   if (row !== undefined) {
     const registered = registeredDevice(row);
     const { platform, registeredAtMs } = registered;
@@ -73,12 +79,14 @@ export async function readKnownDevice(
 }
 
 function registeredDevice(row: RegisteredRow): RegisteredDevice {
-  const { token, bundle_id, platform } = row;
+  const { bundle_id, parent, platform } = row;
+  const token = row.kind === null ? row.token : hexOfToken(row.token);
   // Half of a token that is not much longer would be too much.
   const shown = Math.min(TOKEN_SHOWN, token.length >> 1);
   return {
     ...listedDevice(row),
     bundleId: bundle_id ?? undefined,
+    parent: parent ?? undefined,
     token: { begins: platform === 'web' ? '' : token.slice(0, shown), length: token.length },
     pushService: platform === 'web' ? endpointOrigin(token) : undefined,
   };

@@ -2,6 +2,7 @@ import type { SQL } from 'bun';
 import type { DeviceId, DeviceMetadata, Platform } from '../../../push/model/device.ts';
 import type { DevicePause } from '../../../push/model/device-pause.ts';
 import type { Preferences } from '../../../push/model/preferences.ts';
+import type { TokenKind } from '../../../push/model/token-kind.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { pause } from '../../../runtime/time/pause.ts';
 import type { Database } from '../../database/database.ts';
@@ -25,6 +26,8 @@ export interface DeviceFilter {
   readonly interest?: string | undefined;
   /** Only devices whose id begins with this. Long enough for few devices of all instances to have it. */
   readonly idPrefix?: string | undefined;
+  /** Only further tokens of this kind. */
+  readonly kind?: TokenKind | undefined;
   /** Only devices whose pause lasts longer than until then. */
   readonly pausedAtMs?: number | undefined;
 }
@@ -35,6 +38,8 @@ export interface ListedDevice {
   readonly number: number;
   readonly id: DeviceId;
   readonly platform: Platform;
+  /** What its token is for; `undefined`: it is the ordinary one of its app. */
+  readonly kind: TokenKind | undefined;
   readonly userId: string | undefined;
   readonly registeredAtMs: number;
   readonly seenAtMs: number;
@@ -55,6 +60,7 @@ export interface ListedRow extends PauseColumns, PreferenceColumns {
   readonly number: BigInteger;
   readonly id: DeviceId;
   readonly platform: Platform;
+  readonly kind: TokenKind | null;
   readonly user_id: string | null;
   readonly registered_at: BigInteger;
   readonly seen_at: BigInteger;
@@ -65,7 +71,7 @@ export interface ListedRow extends PauseColumns, PreferenceColumns {
 
 /** The columns of a `ListedRow`. */
 export function columns(sql: SQL) {
-  return sql`number, id, platform, user_id, registered_at, seen_at, accepted_at, metadata, sdk,
+  return sql`number, id, platform, kind, user_id, registered_at, seen_at, accepted_at, metadata, sdk,
     paused_until, failures, failing_since, ${ownPreferences(sql)}`;
 }
 
@@ -184,7 +190,7 @@ export class DeviceList {
 
   /** Reads the devices of a chunk with the index that suits the filter best; `undefined`: there is none. */
   private async indexed(
-    { instance, filter: { userId, interest, idPrefix, pausedAtMs } }: DeviceRange,
+    { instance, filter: { userId, interest, idPrefix, kind, pausedAtMs } }: DeviceRange,
     after: number,
   ): Promise<readonly number[] | undefined> {
     const limit = PIECE_DEVICES;
@@ -204,20 +210,28 @@ export class DeviceList {
       const kind = 'interests';
       return await this.audience.numbers({ instance, kind, name: interest, after, limit });
     }
-    if (pausedAtMs === undefined) return undefined;
-    const rows: { number: BigInteger }[] = await this.database.read`
-      SELECT number FROM devices
-      WHERE paused_until IS NOT NULL AND instance = ${instance} AND number > ${after}
-      ORDER BY instance, number LIMIT ${limit}`;
+    const { read } = this.database;
+    if (kind === undefined && pausedAtMs === undefined) return undefined;
+    const rows: { number: BigInteger }[] =
+      kind === undefined
+        ? await read`
+            SELECT number FROM devices
+            WHERE paused_until IS NOT NULL AND instance = ${instance} AND number > ${after}
+            ORDER BY instance, number LIMIT ${limit}`
+        : await read`
+            SELECT number FROM devices
+            WHERE kind = ${kind} AND instance = ${instance} AND number > ${after}
+            ORDER BY instance, kind, number LIMIT ${limit}`;
     return rows.map(({ number }) => Number(number));
   }
 }
 
 function matching(sql: SQL, piece: Piece) {
   const { platform, neverAccepted, registeredBeforeMs, seenBeforeMs } = piece.filter;
-  const { userId, interest, pausedAtMs } = piece.filter;
+  const { userId, interest, kind, pausedAtMs } = piece.filter;
   return sql`${within(sql, piece)}
     ${platform === undefined ? sql`` : sql`AND platform = ${platform}`}
+    ${kind === undefined ? sql`` : sql`AND kind = ${kind}`}
     ${neverAccepted ? sql`AND accepted_at IS NULL` : sql``}
     ${registeredBeforeMs === undefined ? sql`` : sql`AND registered_at < ${registeredBeforeMs}`}
     ${seenBeforeMs === undefined ? sql`` : sql`AND seen_at < ${seenBeforeMs}`}
@@ -244,6 +258,7 @@ export function listedDevice(row: ListedRow): ListedDevice {
     number: Number(row.number),
     id: row.id,
     platform: row.platform,
+    kind: row.kind ?? undefined,
     userId: row.user_id ?? undefined,
     registeredAtMs: Number(row.registered_at),
     seenAtMs: Number(row.seen_at),

@@ -1,7 +1,8 @@
 import type { TransactionSQL } from 'bun';
 import type { DeviceId, Platform } from '../../../push/model/device.ts';
+import type { TokenKind } from '../../../push/model/token-kind.ts';
 import { lockRows } from '../../database/dialect.ts';
-import { type BigInteger, inPieces } from '../../database/rows.ts';
+import { type BigInteger, inPieces, isAmong } from '../../database/rows.ts';
 import type { Later } from '../../database/write-queue.ts';
 import { count } from './instance-counts.ts';
 
@@ -15,6 +16,7 @@ export interface DeviceChange {
 export interface DeviceRow {
   readonly number: number;
   readonly platform: Platform;
+  readonly kind: TokenKind | undefined;
   readonly userId: string | undefined;
   /** The identity of its token: equal exactly for the same app on the same device. */
   readonly identity: string;
@@ -54,6 +56,7 @@ const locks = { unchanged: 'FOR NO KEY UPDATE', present: 'FOR KEY SHARE' } as co
 
 interface LockedRow extends DeletedRow {
   readonly platform: Platform;
+  readonly kind: TokenKind | null;
   readonly user_id: string | null;
   readonly token_identity: string;
 }
@@ -65,14 +68,27 @@ export async function lockDevice(
   lock: DeviceLock,
 ): Promise<DeviceRow | undefined> {
   const [row]: LockedRow[] = await sql`
-    SELECT number, platform, user_id, token_identity, accepted_at FROM devices
+    SELECT number, platform, kind, user_id, token_identity, accepted_at FROM devices
     WHERE id = ${id} AND instance = ${instance} ${lockRows(sql, locks[lock])}`;
   if (row === undefined) return undefined;
   return {
     number: Number(row.number),
     platform: row.platform,
+    kind: row.kind ?? undefined,
     userId: row.user_id ?? undefined,
     identity: row.token_identity,
     isAccepted: row.accepted_at !== null,
   };
+}
+
+export async function removeDevices(
+  change: DeviceChange,
+  numbers: readonly BigInteger[],
+): Promise<number> {
+  if (numbers.length === 0) return 0;
+  const deleted: DeletedRow[] = await change.sql`
+    DELETE FROM devices WHERE ${isAmong(change.sql, 'number', numbers.map(Number))}
+    RETURNING number, accepted_at`;
+  await afterRemoval(change, deleted);
+  return deleted.length;
 }

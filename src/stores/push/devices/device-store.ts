@@ -1,4 +1,3 @@
-import type { SQL, TransactionSQL } from 'bun';
 import type {
   DeviceInterest,
   DeviceKey,
@@ -11,14 +10,14 @@ import type {
   NewInterests,
   NewRegistration,
   Registered,
+  RegisterRefusal,
   SetUserResult,
   TokenChange,
   UserChange,
 } from '../../../push/device-store.ts';
-import type { Device, DeviceId, NewDevice, Platform } from '../../../push/model/device.ts';
+import type { Device, Platform } from '../../../push/model/device.ts';
 import { StoreLost } from '../../../push/store-faults.ts';
 import type { Database } from '../../database/database.ts';
-import { exclusively, lockRows } from '../../database/dialect.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
 import { endWaiting } from '../jobs/paused-devices.ts';
@@ -29,10 +28,13 @@ import {
   type DeviceLock,
   type DeviceRow,
   lockDevice,
+  removeDevices,
 } from './device-rows.ts';
-import { count, readCounts } from './instance-counts.ts';
+import { count } from './instance-counts.ts';
 import { addInterest, compareInterests, replaceInterests } from './interest-rows.ts';
 import { forgetUserPreferences } from './preferences.ts';
+import { isFull, register } from './register-device.ts';
+import { childrenOf, surplusOf } from './surplus-devices.ts';
 
 interface ShownRow {
   readonly platform: Platform;
@@ -52,7 +54,7 @@ export class StoredDevices implements DeviceStore {
     this.database = database;
   }
 
-  async register(registration: NewRegistration): Promise<Registered | 'full'> {
+  async register(registration: NewRegistration): Promise<Registered | RegisterRefusal> {
     const { instance, device, devicesMax = 0 } = registration;
     // Repeated attempts at a full instance start no transaction.
     if (devicesMax > 0 && (await isFull(this.database.read, instance, device, devicesMax))) {
@@ -63,13 +65,13 @@ export class StoredDevices implements DeviceStore {
       instance,
     );
     if (result === 'no-instance') throw new StoreLost('the store has lost the instance');
-    if (result === 'full') return 'full';
-    if (result === 'registered') return { id: device.id, interests: [], isNew: true };
-    const { id, number } = result;
+    if (typeof result === 'string') return result;
+    const { id, number, isNew } = result;
+    if (isNew && registration.interests === undefined) return { id, interests: [], isNew };
     // Read after the commit, which other changes wait for.
     const rows: { interest: string }[] = await this.database.read`
       SELECT interest FROM device_interests WHERE device = ${number} ORDER BY interest`;
-    return { id, interests: rows.map(({ interest }) => interest), isNew: false };
+    return { id, interests: rows.map(({ interest }) => interest), isNew };
   }
 
   async get({ instance, id }: DeviceKey): Promise<Device | undefined> {
@@ -87,10 +89,12 @@ export class StoredDevices implements DeviceStore {
     };
   }
 
-  async delete(key: DeviceKey): Promise<void> {
-    await this.change({ ...key, lock: 'unchanged' }, (change, { number }) =>
-      removeDevice(change, number),
-    );
+  async delete(key: DeviceKey): Promise<number> {
+    const deleted = await this.change({ ...key, lock: 'unchanged' }, async (change, device) => {
+      const children = device.platform === 'apns' ? await childrenOf(change, device) : [];
+      return await removeDevices(change, [device.number, ...children]);
+    });
+    return deleted?.done ?? 0;
   }
 
   async setMetadata(change: MetadataChange): Promise<boolean> {
@@ -139,10 +143,9 @@ export class StoredDevices implements DeviceStore {
       { instance, id, lock: 'unchanged' },
       async (change, device) => {
         if (device.userId !== undefined && device.userId !== user.userId) return 'other-user';
-        const surplus =
-          device.userId === undefined ? await surplusOf(change, device.platform, user) : [];
-        if (surplus.length > 0 && !user.replaceOldest) return 'full';
-        for (const { number } of surplus) await removeDevice(change, number);
+        const surplus = device.userId === undefined ? await surplusOf(change, device, user) : [];
+        if (surplus === 'full') return 'full';
+        await removeDevices(change, surplus);
         await change.sql`UPDATE devices SET user_id = ${user.userId}, seen_at = ${nowMs}
         WHERE number = ${device.number}`;
         return 'set';
@@ -243,139 +246,4 @@ export class StoredDevices implements DeviceStore {
     if (result === undefined) await requireInstance(database.read, instance);
     return result;
   }
-}
-
-async function removeDevice(change: DeviceChange, number: BigInteger): Promise<void> {
-  const deleted: DeletedRow[] = await change.sql`
-    DELETE FROM devices WHERE number = ${number} RETURNING number, accepted_at`;
-  await afterRemoval(change, deleted);
-}
-
-/** The user's devices that must be removed to make room for another one: those inactive longest. */
-async function surplusOf(
-  { sql, instance }: DeviceChange,
-  platform: Platform,
-  { userId, max }: UserChange,
-): Promise<readonly { readonly number: BigInteger }[]> {
-  await exclusively(sql, `devices of ${instance} ${userId}`);
-  const devices: { number: BigInteger }[] = await sql`
-    SELECT number FROM devices
-    WHERE instance = ${instance} AND user_id = ${userId} AND platform = ${platform}
-    ORDER BY seen_at, number`;
-  return devices.slice(0, Math.max(0, devices.length + 1 - max));
-}
-
-/** With room for this many more devices, registrations need no lock: fewer come at the same time. */
-const ROOM_WITHOUT_LOCK = 2000;
-
-/** Devices that the changes of one commit have added so far: they are counted at its end. */
-const addedInCommit = new WeakMap<TransactionSQL, Map<number, number>>();
-
-/** Returns the device that had the token already, if there is one. */
-async function register(
-  change: DeviceChange,
-  { device, nowMs, devicesMax = 0 }: NewRegistration,
-): Promise<Holder | 'registered' | 'full' | 'no-instance'> {
-  const { sql, later, instance } = change;
-  const added = addedInCommit.get(sql) ?? new Map<number, number>();
-  addedInCommit.set(sql, added);
-  const addedBefore = added.get(instance) ?? 0;
-  let hasLock = devicesMax === 0;
-  for (;;) {
-    const [found]: { holder: BigInteger | null; devices: BigInteger }[] = await sql`
-      SELECT devices.number AS holder, instance_numbers.devices AS devices FROM instance_numbers
-      LEFT JOIN devices ON devices.instance = instance_numbers.number
-        AND devices.token_identity = ${device.identity}
-      WHERE instance_numbers.number = ${instance} AND instance_numbers.id IS NOT NULL`;
-    if (found === undefined) return 'no-instance';
-    if (!hasLock && Number(found.devices) >= devicesMax - ROOM_WITHOUT_LOCK) {
-      // Under the lock, the count includes devices of all other commits.
-      await exclusively(sql, `devices of ${instance}`);
-      hasLock = true;
-      continue;
-    }
-    if (found.holder !== null) {
-      const holder = await lockHolder(sql, found.holder);
-      // It was removed in between.
-      if (holder === undefined) continue;
-      if (holder.token === device.token) {
-        await registerAgain(change, holder, device, nowMs);
-        return holder;
-      }
-      await removeDevice(change, holder.number);
-    } else if (devicesMax > 0 && Number(found.devices) + addedBefore >= devicesMax) return 'full';
-    if (await inserted(sql, instance, device, nowMs)) {
-      count(later, { instance, devices: 1, isRequired: true });
-      if (found.holder === null) added.set(instance, addedBefore + 1);
-      return 'registered';
-    }
-    // Another server has registered the same token in between.
-  }
-}
-
-/** The device that has a token. */
-interface Holder {
-  readonly id: DeviceId;
-  readonly number: BigInteger;
-  readonly token: string;
-  readonly bundle_id: string | null;
-  readonly accepted_at: BigInteger | null;
-}
-
-async function lockHolder(sql: TransactionSQL, number: BigInteger): Promise<Holder | undefined> {
-  const [holder]: Holder[] = await sql`
-    SELECT id, number, token, bundle_id, accepted_at FROM devices
-    WHERE number = ${number} ${lockRows(sql, 'FOR NO KEY UPDATE')}`;
-  return holder;
-}
-
-/** Updates what a device says about itself when it registers its token again, as iOS does at each launch. */
-async function registerAgain(
-  { sql, later, instance }: DeviceChange,
-  { number, bundle_id, accepted_at }: Holder,
-  device: NewDevice,
-  nowMs: number,
-): Promise<void> {
-  const bundleId = device.bundleId ?? null;
-  // A gateway accepts a token for one app only.
-  const isAccepted = accepted_at !== null && bundle_id === bundleId;
-  await sql`
-    UPDATE devices
-    SET seen_at = ${nowMs}, bundle_id = ${bundleId}, metadata = ${JSON.stringify(device.metadata)},
-      sdk = ${device.client}, accepted_at = ${isAccepted ? accepted_at : null},
-      accept_language = COALESCE(${device.acceptLanguage ?? null}, accept_language)
-    WHERE number = ${number}`;
-  if (accepted_at !== null && !isAccepted) count(later, { instance, accepted: -1 });
-}
-
-/** Whether there is no room for a device, unless it replaces one with the same token. */
-async function isFull(
-  sql: SQL,
-  instance: number,
-  { identity }: NewDevice,
-  devicesMax: number,
-): Promise<boolean> {
-  const { devices } = await readCounts(sql, instance);
-  if (devices < devicesMax) return false;
-  const holders: unknown[] = await sql`
-    SELECT 1 FROM devices WHERE instance = ${instance} AND token_identity = ${identity}`;
-  return holders.length === 0;
-}
-
-/** `false`: a device that this transaction cannot see has the token. */
-async function inserted(
-  sql: TransactionSQL,
-  instance: number,
-  device: NewDevice,
-  nowMs: number,
-): Promise<boolean> {
-  const { count } = await sql`
-    INSERT INTO devices
-      (instance, id, platform, token_identity, registered_at, seen_at, bundle_id, token, metadata, sdk,
-        accepted_at, accept_language)
-    VALUES (${instance}, ${device.id}, ${device.platform}, ${device.identity}, ${nowMs}, ${nowMs},
-      ${device.bundleId ?? null}, ${device.token}, ${JSON.stringify(device.metadata)},
-      ${device.client}, NULL, ${device.acceptLanguage ?? null})
-    ON CONFLICT (instance, token_identity) DO NOTHING`;
-  return count > 0;
 }

@@ -25,7 +25,7 @@ export async function compareInterests(
 export async function replaceInterests(
   { sql, later, instance }: DeviceChange,
   device: number,
-  { interests, instanceMax }: NewInterests,
+  { interests, instanceMax }: Pick<NewInterests, 'interests' | 'instanceMax'>,
 ): Promise<'set' | 'instance-full'> {
   await exclusively(sql, lockName(device));
   const { added, removed } = await compareInterests(sql, device, interests);
@@ -67,7 +67,8 @@ export async function addInterest(
   return 'added';
 }
 
-async function hasRoom(
+/** Whether the devices of an instance may have more interests. */
+export async function hasRoom(
   sql: TransactionSQL,
   instance: number,
   more: number,

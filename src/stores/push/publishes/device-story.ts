@@ -11,6 +11,7 @@ import {
   readOutline,
 } from '../../../push/model/publish-outline.ts';
 import { findLanguage } from '../../../push/model/texts.ts';
+import type { TokenKind } from '../../../push/model/token-kind.ts';
 import type { StoryKey, StoryStore } from '../../../push/story-store.ts';
 import type { Database } from '../../database/database.ts';
 import type { BigInteger } from '../../database/rows.ts';
@@ -38,6 +39,7 @@ interface PublishRow {
 interface KnownDevice {
   readonly number: number;
   readonly platform: Platform;
+  readonly tokenKind: TokenKind | undefined;
   readonly userId: string | undefined;
   readonly registeredAtMs: number;
   readonly removed: DeviceStory['removed'];
@@ -48,6 +50,7 @@ interface KnownDevice {
 interface KnownRow extends PauseColumns, PreferenceColumns {
   readonly number: BigInteger;
   readonly platform: Platform;
+  readonly kind: TokenKind | null;
   readonly user_id: string | null;
   readonly registered_at: BigInteger;
   readonly removed_at: BigInteger | null;
@@ -97,7 +100,7 @@ async function readStory(sql: SQL, key: StoryKey): Promise<DeviceStory | undefin
     await requireInstance(sql, instance);
     return undefined;
   }
-  const { names, platforms, languages } = outlineOf(publish);
+  const { names, platforms, languages, apns } = outlineOf(publish);
   const [page, row, reports, matches, live] = await Promise.all([
     audiencePageOf(sql, publish.number, device.number),
     rowOf(sql, publish.number, device.number),
@@ -116,7 +119,9 @@ async function readStory(sql: SQL, key: StoryKey): Promise<DeviceStory | undefin
     removed: device.removed,
     matches,
     hasPayload: platforms.includes(device.platform),
-    text: textFor(languages, device.preferences),
+    text: apns?.kind === undefined ? textFor(languages, device.preferences) : undefined,
+    tokenKind: device.tokenKind,
+    apns,
     live,
     pause: device.pause && {
       ...device.pause,
@@ -147,12 +152,12 @@ async function knownDevice(
   { instance, device: id }: StoryKey,
 ): Promise<KnownDevice | undefined> {
   const [row]: KnownRow[] = await sql`
-    SELECT number, platform, devices.user_id AS user_id, registered_at, NULL AS removed_at,
+    SELECT number, platform, kind, devices.user_id AS user_id, registered_at, NULL AS removed_at,
       '' AS reason, '' AS words, paused_until, failures, failing_since, ${preferenceColumns(sql)}
     FROM devices ${joinUserPreferences(sql)}
     WHERE id = ${id} AND devices.instance = ${instance}
     UNION ALL
-    SELECT number, platform, NULL, registered_at, removed_at, reason, words, NULL, 0, NULL,
+    SELECT number, platform, NULL, NULL, registered_at, removed_at, reason, words, NULL, 0, NULL,
       NULL, NULL, NULL
     FROM device_tombstones WHERE instance = ${instance} AND id = ${id}
     ORDER BY removed_at NULLS FIRST`;
@@ -161,6 +166,7 @@ async function knownDevice(
   return {
     number: Number(row.number),
     platform: row.platform,
+    tokenKind: row.kind ?? undefined,
     userId: row.user_id ?? undefined,
     registeredAtMs: Number(row.registered_at),
     removed: removed_at === null ? undefined : { atMs: Number(removed_at), reason, words },

@@ -220,7 +220,10 @@ export class PushWorld {
   ): Promise<void> {
     const { random, time, devices } = this;
     const what = random.next();
-    if (what < 0.3) return await devices.delete({ instance, id });
+    if (what < 0.3) {
+      await devices.delete({ instance, id });
+      return;
+    }
     if (what < 0.6) return await this.register(token.identity);
     if (what < 0.8) {
       await devices.setInterests({ instance, id, interests: random.some(interests, 0.5) });

@@ -1,9 +1,12 @@
+import type { NewRegistration, RegisterRefusal } from '../../../../push/device-store.ts';
 import type { Device } from '../../../../push/model/device.ts';
 import { newDeviceId } from '../../../../push/model/device-id.ts';
+import type { PushInstance } from '../../../../push/model/instance.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 import { readMetadata } from '../../../../push/requests/metadata.ts';
 import { readAcceptLanguage } from '../../../../push/requests/preferences.ts';
 import { readNewToken, readRegistration } from '../../../../push/requests/registration.ts';
+import { isGiven, type JsonObject } from '../../../../runtime/json-object.ts';
 import type { PushCall, PushEndpoint, PushHead } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
 import {
@@ -17,6 +20,8 @@ import {
 } from './device-endpoint.ts';
 import { refuseFull } from './instance-full.ts';
 import { PAGE_LENGTH_MAX } from './interest-page.ts';
+import { readInterestSet } from './interest-set.ts';
+import { newUser, OTHER_USER, USER_FULL, verifyUser } from './set-user.ts';
 
 /** The rows that a registration changes: the device, a device that it replaces, and the counts. */
 const REGISTRATION_ROWS = 3;
@@ -35,7 +40,10 @@ export function readVapidKey(context: EndpointContext): PushEndpoint {
   );
 }
 
-/** `POST …/devices/PLATFORM`: registers a device. A token that the instance knows stays the same device. */
+/**
+ * `POST …/devices/PLATFORM`: registers a device, with its interests and user if the request names them. A token that the
+ * instance knows stays the same device.
+ */
 export function registerDevice(context: EndpointContext): PushEndpoint {
   const { devices, taps, guard, now, rates } = context;
   return instanceEndpoint(context, (instance, call) => {
@@ -48,7 +56,10 @@ export function registerDevice(context: EndpointContext): PushEndpoint {
       client: clientOf(call),
     });
     if (registration instanceof PushRefusal) return registration;
-    const refused = rates.refuse('rows', call, instance, REGISTRATION_ROWS + sizeInRows(call));
+    const more = readMore(context, instance, { body, call });
+    if (more instanceof PushRefusal) return more;
+    const rows = REGISTRATION_ROWS + sizeInRows(call) + (more.interests?.names.length ?? 0);
+    const refused = rates.refuse('rows', call, instance, rows);
     if (refused !== undefined) return refused;
     const { devices: devicesMax } = instance.limits;
     return guard.ask(
@@ -58,9 +69,10 @@ export function registerDevice(context: EndpointContext): PushEndpoint {
           device: { id: newDeviceId(platform), acceptLanguage: languageOf(call), ...registration },
           nowMs: now(),
           devicesMax,
+          ...more,
         }),
       (result) => {
-        if (result === 'full') return refuseFull(context, instance, 'devices');
+        if (typeof result === 'string') return refuseRegistration(context, instance, result);
         const { id, interests, isNew } = result;
         if (isNew) {
           taps.watched?.get(instance.number)?.record({ kind: 'registered', device: id, platform });
@@ -77,6 +89,42 @@ export function registerDevice(context: EndpointContext): PushEndpoint {
 
 function languageOf(head: PushHead): string | undefined {
   return readAcceptLanguage(head.header('accept-language'));
+}
+
+/** Reads the interests and the user of a registration. The SDKs send neither. */
+function readMore(
+  context: EndpointContext,
+  instance: PushInstance,
+  { body, call }: { readonly body: JsonObject; readonly call: PushCall },
+): Pick<NewRegistration, 'interests' | 'user'> | PushRefusal {
+  const names = isGiven(body['interests']) ? readInterestSet(body) : undefined;
+  if (names instanceof PushRefusal) return names;
+  const hasToken = (call.header('authorization') ?? '') !== '';
+  const verified = hasToken ? verifyUser(context, instance, call) : undefined;
+  if (verified instanceof PushRefusal) return verified;
+  return {
+    interests: names && { names, instanceMax: instance.limits.interests },
+    user: verified && newUser(verified, instance),
+  };
+}
+
+function refuseRegistration(
+  context: EndpointContext,
+  instance: PushInstance,
+  why: RegisterRefusal,
+): PushRefusal {
+  switch (why) {
+    case 'full':
+      return refuseFull(context, instance, 'devices');
+    case 'interests-full':
+      return refuseFull(context, instance, 'interests');
+    case 'other-user':
+      return OTHER_USER;
+    case 'user-full':
+      return USER_FULL;
+    default:
+      return why satisfies never;
+  }
 }
 
 /** The SDK, and the browser or system, as the request names them. */
@@ -115,9 +163,9 @@ export function deleteDevice(context: EndpointContext): PushEndpoint {
       rates.refuse('rows', call, instance) ??
       guard.ask(
         () => devices.delete(key),
-        () => {
+        (removed) => {
           const tap = taps.watched?.get(instance.number);
-          tap?.record({ kind: 'removed', device: id, platform, user, devices: 1 });
+          tap?.record({ kind: 'removed', device: id, platform, user, devices: removed });
           return DONE;
         },
       );

@@ -1,8 +1,8 @@
 import type { InterestRefusal } from '../../../../push/device-store.ts';
 import { INTERESTS_PER_DEVICE, type PushInstance } from '../../../../push/model/instance.ts';
-import { INTEREST_LENGTH_MAX, isInterest } from '../../../../push/model/interest.ts';
+import { isInterest } from '../../../../push/model/interest.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
-import { hasMoreValues, type JsonObject } from '../../../../runtime/json-object.ts';
+import { hasMoreValues } from '../../../../runtime/json-object.ts';
 import type { PushEndpoint } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
 import {
@@ -15,21 +15,12 @@ import {
 } from './device-endpoint.ts';
 import { refuseFull } from './instance-full.ts';
 import { cursorAfter, readInterestPage } from './interest-page.ts';
-
-const RULE = `must be 1 to ${INTEREST_LENGTH_MAX} of the letters A to Z and a to z, digits, and _ - = @ , . ;`;
-
-/** Entries of a set that are read, duplicates included. */
-const ENTRIES_MAX = 2 * INTERESTS_PER_DEVICE;
+import { ENTRIES_MAX, INTEREST_RULE, readInterestSet, TOO_MANY } from './interest-set.ts';
 
 /** JSON values in the body of a set: its entries, and some in fields that are ignored. */
 const VALUES_MAX = ENTRIES_MAX + 100;
 
-const BAD_NAME = new PushRefusal('bad-interest', `The name of an interest ${RULE}`);
-
-const TOO_MANY = new PushRefusal(
-  'too-many-interests',
-  `A device can have ${INTERESTS_PER_DEVICE} interests at most`,
-);
+const BAD_NAME = new PushRefusal('bad-interest', `The name of an interest ${INTEREST_RULE}`);
 
 /** `GET …/devices/PLATFORM/ID/interests`: a page of them, in the order of their names. */
 export function readInterests(context: EndpointContext): PushEndpoint {
@@ -85,23 +76,6 @@ function refuse(
   why: InterestRefusal,
 ): PushRefusal {
   return why === 'no-device' ? NO_DEVICE : refuseFull(context, instance, 'interests');
-}
-
-function readInterestSet({ interests }: JsonObject): readonly string[] | PushRefusal {
-  if (!Array.isArray(interests)) {
-    return new PushRefusal('bad-device-request', '`interests`: must be an array of strings');
-  }
-  if (interests.length > ENTRIES_MAX) return TOO_MANY;
-  const names = new Set<string>();
-  for (const [index, name] of interests.entries()) {
-    const field = `\`interests.${index}\``;
-    if (typeof name !== 'string') {
-      return new PushRefusal('bad-device-request', `${field}: must be a string`);
-    }
-    if (!isInterest(name)) return new PushRefusal('bad-interest', `${field}: ${RULE}`);
-    names.add(name);
-  }
-  return names.size > INTERESTS_PER_DEVICE ? TOO_MANY : [...names];
 }
 
 /** `POST …/devices/PLATFORM/ID/interests/NAME`. */
