@@ -49,6 +49,7 @@ import { TERMINATE, USERS } from './scripts/users.ts';
 import { readMissed } from './topics/catch-up.ts';
 import { RedisChannel } from './topics/channel.ts';
 import { Topics } from './topics/topics.ts';
+import { recordEnds } from './topics/transitions.ts';
 import type { RedisUser } from './topics/user.ts';
 import type { WaitingEvents } from './waiting-events.ts';
 import { WebhookClaims } from './webhook-claims.ts';
@@ -342,6 +343,7 @@ export class RedisEngine implements Authority {
       const names = partitionNames(keyPrefix, { number, place });
       this.claims.push(claims);
       const report = (ids: readonly string[]) => claims.report(ids);
+      const ended = (ends: readonly string[]) => recordEnds(apps, ends);
       const { serverName } = quotas;
       const parts = {
         link,
@@ -351,6 +353,7 @@ export class RedisEngine implements Authority {
         meter,
         serverName,
         report,
+        ended,
         onLost,
         catchUp,
         rules,

@@ -42,6 +42,8 @@ export interface PartitionOptions {
   readonly changesBudget: FairBudget;
   /** Reports webhook events that this node has claimed. */
   readonly report: (ids: readonly string[]) => void;
+  /** Shows transitions that no statement has made. See `recordEnds`. */
+  readonly ended: (ends: readonly string[]) => void;
   /** The rules for histories of all apps. A new array after each change. See `RULES`. */
   readonly rules: () => readonly string[];
   /** Redis has lost data. Called before anything is stated again. */
@@ -247,11 +249,13 @@ export class Partition {
       const answer = await this.call(TICK, [sweepMax, isAgain ? '1' : '']);
       if (isAgain) this.repeats--;
       const isLate = answer[0] === 'late';
-      const [version, dueMs, claims, swept, ended, histories] = isLate ? answer.slice(1) : answer;
+      const [version, dueMs, claims, swept, ended, histories, ends] = isLate
+        ? answer.slice(1)
+        : answer;
       this.options.meter.count('engineLeasesSwept', Number(ended ?? 0));
       this.takeHistories(histories);
       this.steadyTicks = isLate ? 0 : this.steadyTicks + 1;
-      this.take(askedAtMs, dueMs, claims);
+      this.take(askedAtMs, dueMs, claims, ends);
       if (Number(version) < applied) return this.mustRecover();
       if (this.unsure.size > 0) await this.restatements.make(this.unsure, 'unsure');
       await this.stateRules();
@@ -332,8 +336,8 @@ export class Partition {
       for (let swept: Reply | undefined = SWEEP_MAX; swept === SWEEP_MAX; ) {
         const askedAtMs = this.options.timers.now();
         const answer = await this.call(TICK, [SWEEP_MAX, '', former]);
-        const [, dueMs, claims, some] = answer[0] === 'late' ? answer.slice(1) : answer;
-        this.take(askedAtMs, dueMs, claims);
+        const [, dueMs, claims, some, , , ends] = answer[0] === 'late' ? answer.slice(1) : answer;
+        this.take(askedAtMs, dueMs, claims, ends);
         swept = some;
       }
       this.former.delete(former);
@@ -373,10 +377,11 @@ export class Partition {
     // Without the last writes, Redis could reuse numbers that others have already received.
     const mayHaveLost = dataId !== this.dataId;
     const askedAtMs = this.options.timers.now();
-    const [code, version, dueMs, claims] = await this.run(TICK, [this.node, this.epoch, 0, '1']);
+    const answer = await this.run(TICK, [this.node, this.epoch, 0, '1']);
+    const [code, version, dueMs, claims, , , , ends] = answer;
     this.mayLackClaims = false;
     if (code === 'ok' || code === 'late') {
-      this.take(askedAtMs, dueMs, claims);
+      this.take(askedAtMs, dueMs, claims, ends);
       if (Number(version) >= this.version && !mayHaveLost) return 'unsure';
     }
     const isLost = code !== 'fenced' || mayHaveLost;
@@ -420,8 +425,12 @@ export class Partition {
     countForgotten(this.options.meter, forgotten);
   }
 
-  /** Takes what every statement returns: when something is due, and what this node has claimed. `askedAtMs`: when it was made. */
-  private take(askedAtMs: number, dueMs: Reply | undefined, claims: Reply | undefined): void {
+  /**
+   * Takes what every statement returns: when something is due, and what this node has claimed. `askedAtMs`: when it was made.
+   * `ends`: see `recordEnds`.
+   */
+  private take(askedAtMs: number, dueMs?: Reply, claims?: Reply, ends?: Reply): void {
+    this.options.ended(textsOf(ends));
     const ids = this.mayLackClaims ? [] : textsOf(claims);
     this.reported.add(ids, askedAtMs);
     this.options.report(ids);
@@ -453,10 +462,10 @@ export class Partition {
     const askedAtMs = this.options.timers.now();
     try {
       const names = asked.map(([name]) => name);
-      const [, dueMs, claims, againMs] = await this.run(CLAIM, [this.node, ...names]);
+      const [, dueMs, claims, againMs, ends] = await this.run(CLAIM, [this.node, ...names]);
       // Otherwise the claims are repeated, unless Redis loses them.
       if (!this.mayLackClaims) this.own.asked(asked, Number(againMs));
-      this.take(askedAtMs, dueMs, claims);
+      this.take(askedAtMs, dueMs, claims, ends);
       this.claimOwn();
     } catch {
       // If this fails, the next tick of any node claims the items.

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'bun:test';
 import { RedisClient } from 'bun';
 import type { App } from '../../../src/channels/app.ts';
+import type { Tap } from '../../../src/channels/watching/tap.ts';
 import { STATE } from '../../../src/engines/redis/scripts/statements.ts';
 import { type OwnRedis, startRedis } from '../../../testing/servers/redis.ts';
 import type { RecordingAudience } from '../../contracts/loop-stage.ts';
@@ -165,6 +166,46 @@ describe('a Redis that has lost its data', () => {
     }
     await cluster.advance(20_000);
     expect(reported()).toEqual([removed('ann', LONG), removed('ann', SHORT)]);
+  });
+});
+
+describe('live streams', () => {
+  it('show members whose stay is over, or whose server was killed, and then that their channel is empty, once', async () => {
+    const shown: string[] = [];
+    const tap: Tap = {
+      record: ({ kind, user, channel: name }) => void shown.push(`${kind} ${user ?? ''} ${name}`),
+      sent: () => undefined,
+    };
+    const watched: App = { ...plain, id: 'watched', tap };
+    await cluster.close();
+    cluster = new RedisLoops([redis.url], [watched]);
+    const [here, there] = [await add(), await add()];
+    await here.join(watched, SHORT, 'ann');
+    await there.join(watched, SHORT, 'bob');
+    await there.join(watched, 'presence-other', 'eve');
+    await here.join(watched, LONG, 'ann');
+    await cluster.advance(12_000);
+    shown.length = 0;
+    await here.lose(watched, LONG, 'ann');
+    await here.lose(watched, SHORT, 'ann');
+    await cluster.advance(4000);
+    await cluster.settled();
+    expect(shown).toEqual([]);
+    await cluster.advance(4000);
+    await cluster.settled();
+    expect(shown).toEqual([`member-removed ann ${SHORT}`]);
+    await cluster.kill(there.loop);
+    await cluster.advance(30_000);
+    await cluster.settled();
+    expect(shown.toSorted()).toEqual([
+      'member-removed ann presence-long',
+      'member-removed ann presence-short',
+      'member-removed bob presence-short',
+      'member-removed eve presence-other',
+      'vacated  presence-long',
+      'vacated  presence-other',
+      'vacated  presence-short',
+    ]);
   });
 });
 

@@ -9,6 +9,12 @@ import { GRACE_MS, OWN_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
 const DUE_MAX = 100;
 
 const CLAIM_DUE = `
+-- What has changed in channels that the node states nothing of, for live streams: topic, transition.
+local ends = {}
+local function noteEnds(topic)
+  for _, change in ipairs(moved) do ends[#ends + 1] = topic .. '\\n' .. change end
+  moved = {}
+end
 -- Tells loops of a departure that had to wait, and of the return of the user with another info.
 local function tellDeparture(subject)
   call('ZREM', WM, subject)
@@ -36,6 +42,7 @@ local function endStay(subject)
   go(topic, user, flags)
   count(topic, -1, flags, false)
   isStayOver, graceMs = false, normalMs
+  noteEnds(topic)
 end
 local function endStays(now)
   for _, subject in ipairs(call('ZRANGEBYSCORE', WS, '-inf', now, 'LIMIT', 0, ${DUE_MAX})) do endStay(subject) end
@@ -80,7 +87,7 @@ end
  * subject: `a` or `r` topic, user; `o`, `v`, `u` or `d` topic. After a loss of data, these wait.
  *
  * Returns milliseconds until something is due; the claimed webhook events; after how many milliseconds the node must ask for the
- * changes again, 0 if they are no longer there.
+ * changes again, 0 if they are no longer there; topics whose members' stays are over, with their transitions.
  */
 export const CLAIM = script(`${CHANGES}${CLAIM_DUE}
 knowWebhooks()
@@ -89,7 +96,7 @@ if left == 0 then
   for i = 2, #ARGV do askFor(ARGV[i]) end
 end
 claimDue()
-return {'ok', dueMs, claims, left}
+return {'ok', dueMs, claims, left, ends}
 `);
 
 /**
@@ -109,7 +116,8 @@ return {'ok', dueMs, claims}
  *
  * Returns `ok`, or `late` if the lease had ended and nobody had noticed; how many statements of the node were applied;
  * milliseconds until something is due; claimed webhook events; how much was swept; how many leases were ended; the events and
- * bytes of histories, and how many events were forgotten.
+ * bytes of histories, and how many events were forgotten; topics of dead nodes and of members whose stay is over, with their
+ * transitions.
  */
 export const TICK = script(`${HISTORIES}${SWEEP_HISTORIES}${CHANGES}${SWEEP_RECENT}${NOTE_OLD_NODES}
 ${SIGN_OUT}
@@ -151,12 +159,14 @@ local function sweep(node, limit)
     if graceSeconds and stay(topic, user, 1000 * graceSeconds - ${LEASE_MS} - sinceEndMs(node)) then
       call('HINCRBY', P .. 'T:' .. topic, '#', 1)
     else go(topic, user, flags) end
+    noteEnds(topic)
   end
   if call('EXISTS', M) == 0 then
     for _, topic in ipairs(some(N)) do
       local flags, held = call('HGET', P .. 'T:' .. topic, 'f') or '', tonumber(call('HGET', N, topic))
       call('HDEL', N, topic)
       counted(topic, count(topic, -held, flags, false), flags)
+      noteEnds(topic)
     end
     for _, topic in ipairs(some(O)) do
       call('HDEL', O, topic)
@@ -202,7 +212,7 @@ end
 sweepRecent()
 if ARGV[4] == '1' then repeatClaims() end
 claimDue()
-return {code, call('HGET', P .. 'V', node) or '0', dueMs, claims, swept, ended, sweepHistories()}
+return {code, call('HGET', P .. 'V', node) or '0', dueMs, claims, swept, ended, sweepHistories(), ends}
 `);
 
 /** Ends the lease of a node that stops, so that others need not wait for its end. Argument: node. */

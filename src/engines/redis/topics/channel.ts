@@ -5,7 +5,7 @@ import type { LostEvents } from '../../../channels/lost-events.ts';
 import type { Entered, Entry, Exit, Member } from '../../../channels/ports.ts';
 import { type LargeRule, largeRuleOf, membersMaxOf } from '../../../channels/presence-rule.ts';
 import type { SocketId } from '../../../channels/socket-id.ts';
-import type { Tap, TapKind } from '../../../channels/watching/tap.ts';
+import type { Tap } from '../../../channels/watching/tap.ts';
 import { subscriptionCount } from '../../../channels/wire.ts';
 import { withNewcomer } from '../../members-page.ts';
 import { countForgotten } from '../history/count-forgotten.ts';
@@ -25,9 +25,9 @@ import {
   readChannelMessage,
   readNumbered,
   readRoster,
-  readUserId,
   userIdText,
 } from './stream-message.ts';
+import { recordTransition } from './transitions.ts';
 
 /** A user whom this loop holds in a presence channel. */
 interface LocalUser {
@@ -50,14 +50,6 @@ interface Statement {
   /** What the newcomer wants from the history. */
   readonly history?: string;
 }
-
-/** How `STATE` encodes transitions; the user id follows. */
-const TRANSITIONS: Readonly<Record<string, TapKind>> = {
-  o: 'occupied',
-  v: 'vacated',
-  '+': 'member-added',
-  '-': 'member-removed',
-};
 
 /** The limit of members in one statement, so that no script runs for long. */
 const MEMBERS_MAX = 50;
@@ -426,9 +418,7 @@ export class RedisChannel extends StatedTopic {
   private record(tap: Tap, transitions: Reply | undefined): void {
     if (this.channel.kind === 'server-to-user') return;
     for (const transition of textsOf(transitions)) {
-      const kind = TRANSITIONS[transition.charAt(0)];
-      const user = transition.length > 1 ? readUserId(transition.slice(1)) : undefined;
-      if (kind !== undefined) tap.record({ kind, channel: this.channel.text, user });
+      recordTransition(tap, this.channel.text, transition);
     }
   }
 
