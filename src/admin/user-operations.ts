@@ -46,6 +46,17 @@ export const userOperations: readonly Operation[] = [
         app: z
           .strictObject({
             id: z.string(),
+            online: z
+              .boolean()
+              .nullable()
+              .describe('Whether the user is signed in on any server. null: Redis is away.'),
+            sinceMs: z.int().nullable().describe('Since when the user is online.'),
+            lastSeenMs: z
+              .int()
+              .nullable()
+              .describe(
+                'When the last connection ended of a user who is offline. null: not known; it is kept for seven days.',
+              ),
             servers,
             connections: z
               .array(
@@ -108,7 +119,8 @@ async function inApp(
   if (!seesApp(rights, id)) throw new OperationRefused('not-found', `There is no app ${id}`);
   const { tenant: app } = await apps.get(id);
   const query = { appId: app.id, user, limit: CONNECTIONS_SHOWN };
-  const [signedIn, members] = await Promise.all([
+  const [status, signedIn, members] = await Promise.all([
+    ask.loop('user-status', { appId: app.id, user }),
     connectionsOf(ask, query),
     channel === undefined ? undefined : connectionsOf(ask, { ...query, channel }),
   ]);
@@ -129,8 +141,13 @@ async function inApp(
       }),
     );
   }
+  const { isOnline, sinceMs, lastSeenMs } =
+    status === 'unknown' ? { isOnline: null, sinceMs: null, lastSeenMs: null } : status;
   return {
     id: app.id,
+    online: isOnline,
+    sinceMs: sinceMs ?? null,
+    lastSeenMs: lastSeenMs ?? null,
     servers,
     connections: connections.map((one) => ({
       ...showConnection(one, rights),

@@ -1,6 +1,7 @@
 import type { HistoryPage, HistoryQuery } from '../channels/history/page.ts';
 import type { LiveAnswer, LiveEvent } from '../channels/live/ask.ts';
 import type { MaybePromise } from '../channels/maybe-promise.ts';
+import type { UserStatus } from '../channels/ports.ts';
 import type { ProblemGroup } from '../channels/problems/problem-book.ts';
 import type { MetricValues } from '../observability/meter.ts';
 import { LIVE_GRACE_MS } from '../push/model/live.ts';
@@ -87,6 +88,8 @@ export const questions = {
     loopMs: ({ event }) => event.waitMs + LIVE_GRACE_MS,
   }),
   'inspect-channel': asks<OfChannel, ChannelState>().ofLoop(),
+  /** `unknown`: the engine cannot answer now. */
+  'user-status': asks<OfApp & { readonly user: string }, UserStatus | 'unknown'>().ofLoop(),
   'read-history': asks<OfChannel & { readonly query: HistoryQuery }, HistoryPage>().ofLoop(),
   'forget-history': asks<OfChannel, 'forgotten'>().ofLoop(),
   /** When the keys of an app were last used on this loop. */

@@ -346,6 +346,9 @@ describe('a user in the admin API', () => {
       user: 'ann',
       app: {
         id: app.id,
+        online: true,
+        sinceMs: expect.any(Number),
+        lastSeenMs: null,
         servers: server.nodes.map(() => ({ name: expect.any(String), away: false })),
         connections: [{ socketId: client.socketId, user: 'ann', channelNames: ['lobby'] }],
         moreConnections: false,

@@ -78,7 +78,8 @@ describe('the live stream of an app', () => {
   });
 
   it('shows what clients do, in the order in which they do it', async () => {
-    const app = await newApp(server, { clientEvents: true, subscriptionCounts: true });
+    const settings = { clientEvents: true, subscriptionCounts: true, offlineSeconds: 1 };
+    const app = await newApp(server, settings);
     await using stream = await LiveStream.open(server, app.id);
     const client = await app.connect();
     const socket = client.socketId;
@@ -97,6 +98,7 @@ describe('the live stream of an app', () => {
     await client[Symbol.asyncDispose]();
     await stream.record({ kind: 'disconnected' });
     await stream.record({ kind: 'vacated', channel: 'public' });
+    await stream.record({ kind: 'user-offline', user: 'ann' });
     expectDescribed(stream);
     const ofClient = stream.records.filter((record) => record['socket'] === socket);
     expect(ofClient.map(({ kind }) => kind)).toEqual([
@@ -118,6 +120,9 @@ describe('the live stream of an app', () => {
       receivers: 0,
       user: 'ann',
     });
+    for (const kind of ['user-online', 'user-offline']) {
+      expect(stream.records.filter((one) => one.kind === kind)).toMatchObject([{ user: 'ann' }]);
+    }
     for (const kind of ['occupied', 'member-added', 'member-removed', 'vacated']) {
       expect(
         stream.records.filter((one) => one.kind === kind && one['channel'] === room),

@@ -176,7 +176,7 @@ it('changes the origins of an app, and names the line that is wrong', async () =
   await page.close();
 });
 
-it('gives presence channels of an app grace, and names the field that is wrong', async () => {
+it('gives presence channels and users of an app grace, and names the field that is wrong', async () => {
   const { json } = await admin({ ...server, adminPassword: PASSWORD }, 'POST', '/apps', {
     body: { name: 'with grace' },
   });
@@ -194,12 +194,14 @@ it('gives presence channels of an app grace, and names the field that is wrong',
   // Emptied, it is the limit of the app again.
   await rule.getByRole('spinbutton', { name: 'Members' }).fill('7');
   await rule.getByRole('spinbutton', { name: 'Members' }).fill('');
+  await page.getByRole('spinbutton', { name: 'Offline seconds' }).fill('30');
   await page.getByRole('button', { name: 'Save' }).click();
   const review = page.getByRole('dialog', { name: 'Save these changes?' });
-  await review.getByRole('button', { name: 'Save 1 change' }).click();
+  await review.getByRole('button', { name: 'Save 2 changes' }).click();
   await page.getByText('Saved.').waitFor();
   const after = await admin({ ...server, adminPassword: PASSWORD }, 'GET', `/apps/${id}`);
   expect(after.json).toMatchObject({
+    offlineSeconds: 30,
     presence: [{ channels: 'presence-room-*', graceSeconds: 20, shown: 5, members: null }],
   });
   expect(await axe(page)).toEqual([]);

@@ -95,6 +95,7 @@ export class OnlineUsers {
   private notify(app: App, userId: string, isOnline: boolean): void {
     const makeFrame = () =>
       isOnline ? watchlistEvents([userId], []) : watchlistEvents([], [userId]);
+    app.tap?.record({ kind: isOnline ? 'user-online' : 'user-offline', user: userId });
     this.notifyWatchers({ app, channel: watchChannel(userId), makeFrame }, userId, isOnline);
   }
 }

@@ -9,9 +9,9 @@ export function watchChannel(userId: string): ChannelText {
   return `${WATCH}${userId}` as ChannelText;
 }
 
-/** The user that a name of `watchChannel` is of. */
-export function userOfWatchChannel(text: string): string {
-  return text.slice(WATCH.length);
+/** The user that a name of `watchChannel` is of; `undefined`: it is another name. */
+export function userOfWatchChannel(text: string): string | undefined {
+  return text.startsWith(WATCH) ? text.slice(WATCH.length) : undefined;
 }
 
 /** Returns the topic that watchers of a user subscribe to. */

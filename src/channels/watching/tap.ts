@@ -12,6 +12,8 @@ export const tapKinds = [
   'vacated',
   'member-added',
   'member-removed',
+  'user-online',
+  'user-offline',
   'cache-miss',
   'count',
   'webhook',

@@ -1304,7 +1304,7 @@ export type UsedSecretKey = {
 
 export type User = {
   readonly user: string;
-  readonly app: { readonly id: string; readonly servers: readonly AskedServer[]; readonly connections: readonly UserConnection[]; readonly moreConnections: boolean } | null;
+  readonly app: { readonly id: string; readonly online: boolean | null; readonly sinceMs: number | null; readonly lastSeenMs: number | null; readonly servers: readonly AskedServer[]; readonly connections: readonly UserConnection[]; readonly moreConnections: boolean } | null;
   readonly push: { readonly id: string; readonly devices: readonly Device[]; readonly moreDevices: boolean; readonly publishes: readonly DevicePublish[]; readonly looked: number } | null;
 };
 

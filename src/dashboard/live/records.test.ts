@@ -40,7 +40,7 @@ describe('the filter of the live list', () => {
   it('asks the server for the kinds of its groups, and for a prefix where a star ends the channel', () => {
     const filter = { groups: groupsIn('presence'), channel: 'a-*', socket: '', user: '', text: '' };
     expect(streamQuery(filter)).toMatchObject({
-      kinds: 'member-added,member-removed',
+      kinds: 'member-added,member-removed,user-online,user-offline',
       prefix: 'a-',
     });
   });

@@ -63,7 +63,7 @@ export const groups: readonly Group[] = [
   group('subscription', 'check', 'subscribed unsubscribed'),
   group('connection', 'connection', 'connected disconnected signed-in'),
   group('channel', 'channel', 'occupied vacated count cache-miss'),
-  group('presence', 'person', 'member-added member-removed'),
+  group('presence', 'person', 'member-added member-removed user-online user-offline'),
   group('webhook', 'webhook', 'webhook'),
   group('error', 'problem', 'refused error slow quota terminated'),
 ];

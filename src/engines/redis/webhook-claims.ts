@@ -74,10 +74,12 @@ function idOf(id: string): string {
 
 /** The number of a departure is followed by the time when the user was last seen. */
 function userEventOf(kind: string, about: string, number: string): WebhookEvent | undefined {
-  if (kind === 'u') return { name: 'user_online', user_id: userOfWatchChannel(about) };
+  const user = userOfWatchChannel(about);
+  if (user === undefined) return undefined;
+  if (kind === 'u') return { name: 'user_online', user_id: user };
   if (kind !== 'd') return undefined;
   const lastSeenMs = Number(number.slice(number.indexOf(',') + 1));
-  return { name: 'user_offline', user_id: userOfWatchChannel(about), last_seen_ms: lastSeenMs };
+  return { name: 'user_offline', user_id: user, last_seen_ms: lastSeenMs };
 }
 
 function eventOf(kind: string, channel: string, detail: string): WebhookEvent | undefined {

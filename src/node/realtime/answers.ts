@@ -4,8 +4,8 @@ import type { App } from '../../channels/app.ts';
 import { type ChannelName, parseChannelName } from '../../channels/channel-name.ts';
 import { historyRuleOf } from '../../channels/history/history-rule.ts';
 import { EMPTY_PAGE } from '../../channels/history/page.ts';
-import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
-import type { Authority } from '../../channels/ports.ts';
+import { after, type MaybePromise, mapAll, recover } from '../../channels/maybe-promise.ts';
+import type { Authority, UserStatus } from '../../channels/ports.ts';
 import type { Usage } from '../../channels/usage/usage.ts';
 import { KeptWalks } from '../../engines/kept-walks.ts';
 import type { ClusterFigures } from '../../engines/redis/quotas/cluster-quotas.ts';
@@ -93,6 +93,16 @@ export function openAnswers(base: LoopBase, parts: AnsweringParts): LoopAnswers 
     memory: () => memoryUses(base, parts),
     'app-key-uses': ({ appId }) => apps.byId(appId)?.keyUses?.shown((key) => key) ?? [],
     'inspect-channel': (query) => inspectChannel(apps, authority, query),
+    'user-status': ({ appId, user }) =>
+      ofApp(
+        appId,
+        (app) =>
+          recover<UserStatus | 'unknown'>(
+            () => after(authority.userStatuses(app, [user]), ([status]) => status ?? 'unknown'),
+            () => 'unknown',
+          ),
+        'unknown',
+      ),
     'read-history': ({ query, ...of }) =>
       ofKept(apps, of, {
         answer: (app, channel) => api.histories.read(app, channel, query),

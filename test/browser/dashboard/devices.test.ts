@@ -195,6 +195,8 @@ it('shows one user in both products', async () => {
   expect(new URL(page.url()).pathname).toBe('/dashboard/users/ann');
   await page.getByRole('link', { name: client.socketId }).waitFor();
   await page.getByRole('link', { name: 'lobby' }).waitFor();
+  const online = page.getByRole('region', { name: 'Online' });
+  expect(await online.textContent()).toMatch(/Since(?:\d+ \w+ )?\d\d:\d\d$/);
   await page.getByRole('link', { name: id }).waitFor();
   await page.getByText('FCM accepted it.').waitFor();
   expect(await lookFaults(page)).toEqual([]);
@@ -213,6 +215,7 @@ it('shows one user in both products', async () => {
   await page.getByRole('link', { name: guest.socketId }).waitFor();
   await page.goto(page.url().replace('/users/bea', '/users/nobody'));
   await page.getByText('No connection of this user').waitFor();
+  await page.getByRole('region', { name: 'Offline' }).getByText('not known').waitFor();
   expect(complaints).toEqual([]);
   await page.close();
 });

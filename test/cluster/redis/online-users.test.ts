@@ -3,6 +3,7 @@ import { RedisClient } from 'bun';
 import type { App } from '../../../src/channels/app.ts';
 import type { UserStatus } from '../../../src/channels/ports.ts';
 import { watchChannel } from '../../../src/channels/users/watch-topic.ts';
+import type { Tap } from '../../../src/channels/watching/tap.ts';
 import { partitionOf } from '../../../src/engines/partition.ts';
 import { CLAIM, TICK } from '../../../src/engines/redis/scripts/upkeep.ts';
 import { SIGN } from '../../../src/engines/redis/scripts/users.ts';
@@ -201,6 +202,32 @@ it('webhooks that are set while a user is online are told when its server dies',
   await cluster.kill(there);
   await cluster.advance(20_000);
   expect(await told()).toEqual([expect.stringMatching(/^-ann /)]);
+});
+
+it('live streams show a user who comes online and goes offline once, however many servers there are', async () => {
+  const [here, there = here, last = here] = await open({}, {}, {});
+  const shown: string[] = [];
+  const tap: Tap = {
+    record: ({ kind, user }) => void shown.push(`${kind} ${user}`),
+    sent: () => undefined,
+  };
+  Object.assign(app, { tap });
+  for (const loop of [here, there, last]) await signIn(loop);
+  await signOut(here);
+  await signOut(there);
+  await cluster.advance(5000);
+  expect(shown).toEqual(['user-online ann']);
+  await signOut(last);
+  await cluster.advance(2000);
+  await signIn(here);
+  await cluster.advance(5000);
+  await asking.send('FLUSHALL', []);
+  await cluster.advance(20_000);
+  expect(shown).toEqual(['user-online ann']);
+  await signOut(here);
+  await cluster.advance(5000);
+  expect(shown).toEqual(['user-online ann', 'user-offline ann']);
+  Object.assign(app, { tap: undefined });
 });
 
 describe('when users were last seen', () => {

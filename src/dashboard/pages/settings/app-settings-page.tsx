@@ -3,6 +3,7 @@ import { call, type Given } from '../../api/client.ts';
 import { asCurl } from '../../api/command.ts';
 import { may, seesEverything } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { Card } from '../../parts/card.tsx';
 import { Button } from '../../parts/controls.tsx';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
@@ -10,6 +11,7 @@ import { go } from '../../routing/router.ts';
 import { askApps } from '../../shell/apps.ts';
 import { AllowedOrigins } from './allowed-origins.tsx';
 import { HistoryRules } from './history-rules.tsx';
+import { NumberField } from './number-field.tsx';
 import { PresenceRules } from './presence-rules.tsx';
 import { sourceWords } from './review.tsx';
 import { TenantForm } from './tenant-form.tsx';
@@ -58,6 +60,7 @@ function AppForm({ app, reload }: { readonly app: App; readonly reload: () => vo
         history: app.history,
         presence: app.presence,
         allowedOrigins: app.allowedOrigins,
+        offlineSeconds: app.offlineSeconds,
       }}
       switches={switches}
       hint="0 connections or messages per day: no limit."
@@ -82,6 +85,24 @@ function AppForm({ app, reload }: { readonly app: App; readonly reload: () => vo
             origins={edited.allowedOrigins ?? []}
             change={(allowedOrigins) => edit({ allowedOrigins })}
           />
+          <Card
+            title="Who is online"
+            aside={
+              <span class="muted small">
+                Seconds for which a user without connections still counts as online.
+              </span>
+            }
+          >
+            <div class="inside pair">
+              <NumberField
+                name="offlineSeconds"
+                wrong={form.faultOf('offlineSeconds')}
+                disabled={form.isReadOnly}
+                value={edited.offlineSeconds ?? null}
+                change={(offlineSeconds) => edit({ offlineSeconds })}
+              />
+            </div>
+          </Card>
           <PresenceRules
             {...form}
             rules={edited.presence ?? []}

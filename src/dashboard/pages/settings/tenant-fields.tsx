@@ -15,6 +15,8 @@ export interface Editable {
   readonly presence?: readonly PresenceRule[];
   /** The origins whose pages may connect, if the tenant is an app. */
   readonly allowedOrigins?: readonly string[];
+  /** For how long users without connections count as online, if the tenant is an app. */
+  readonly offlineSeconds?: number | undefined;
 }
 
 /** What a part of the form works on. */

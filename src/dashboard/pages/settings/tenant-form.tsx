@@ -188,6 +188,9 @@ function changeOf(before: Editable, after: Editable): Partial<Editable> {
     ...changedList('presence', before.presence, after.presence),
     ...changedList('allowedOrigins', before.allowedOrigins, after.allowedOrigins),
     ...(before.name === after.name ? {} : { name: after.name }),
+    ...(before.offlineSeconds === after.offlineSeconds
+      ? {}
+      : { offlineSeconds: after.offlineSeconds }),
     ...(switches && { switches }),
     ...(limits && { limits }),
   };

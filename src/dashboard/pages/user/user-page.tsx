@@ -1,8 +1,8 @@
 import type { User } from '../../api/answers.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { Card } from '../../parts/card.tsx';
+import { Card, Fact } from '../../parts/card.tsx';
 import { Button } from '../../parts/controls.tsx';
-import { count, counted } from '../../parts/formats.ts';
+import { count, counted, moment } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { AwayServers, namesOf } from '../../parts/servers.tsx';
@@ -121,7 +121,7 @@ function sentence({ app, push }: User): string {
 
 function InApp({
   user,
-  value: { id, servers, connections, moreConnections },
+  value: { id, servers, connections, moreConnections, ...status },
 }: {
   readonly user: string;
   readonly value: NonNullable<User['app']>;
@@ -130,6 +130,7 @@ function InApp({
   return (
     <>
       <AwayServers servers={servers} />
+      <OnlineCard {...status} />
       <Card
         title="Connections"
         aside={
@@ -167,6 +168,29 @@ function InApp({
       )}
     </>
   );
+}
+
+type OnlineStatus = Pick<NonNullable<User['app']>, 'online' | 'sinceMs' | 'lastSeenMs'>;
+
+/** Is this user here, and since when or until when? */
+function OnlineCard({ online, sinceMs, lastSeenMs }: OnlineStatus) {
+  return (
+    <Card title={onlineWord(online)}>
+      <dl class="inside facts">
+        <Fact word="Since">{sinceMs !== null && moment(sinceMs)}</Fact>
+        <Fact word="Last seen">{online === false && seenWords(lastSeenMs)}</Fact>
+      </dl>
+    </Card>
+  );
+}
+
+function onlineWord(online: boolean | null): string {
+  if (online === null) return 'Not known while Redis is away';
+  return online ? 'Online' : 'Offline';
+}
+
+function seenWords(lastSeenMs: number | null): string {
+  return lastSeenMs === null ? 'not known; it is kept for seven days' : moment(lastSeenMs);
 }
 
 function InInstance({

@@ -9,7 +9,7 @@ import { GRACE_MS, OWN_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
 const DUE_MAX = 100;
 
 const CLAIM_DUE = `
--- What has changed in channels that the node states nothing of, for live streams: topic, transition.
+-- What has changed in channels that the node states nothing of, and which users have gone offline, for live streams: topic, transition.
 local ends = {}
 local function noteEnds(topic)
   for _, change in ipairs(moved) do ends[#ends + 1] = topic .. '\\n' .. change end
@@ -65,6 +65,7 @@ local function claimDue()
         endStays(now)
       elseif kind == 'o' then
         publish(rest, number(), '-')
+        ends[#ends + 1] = rest .. '\\n-'
       else
         local state = call('HMGET', P .. 'T:' .. rest, '#', 'f')
         if state[1] and state[2] then
@@ -87,7 +88,8 @@ end
  * subject: `a` or `r` topic, user; `o`, `v`, `u` or `d` topic. After a loss of data, these wait.
  *
  * Returns milliseconds until something is due; the claimed webhook events; after how many milliseconds the node must ask for the
- * changes again, 0 if they are no longer there; topics whose members' stays are over, with their transitions.
+ * changes again, 0 if they are no longer there; topics whose members' stays are over, and of users who count as
+ * offline from now on, with their transitions.
  */
 export const CLAIM = script(`${CHANGES}${CLAIM_DUE}
 knowWebhooks()
@@ -116,8 +118,8 @@ return {'ok', dueMs, claims}
  *
  * Returns `ok`, or `late` if the lease had ended and nobody had noticed; how many statements of the node were applied;
  * milliseconds until something is due; claimed webhook events; how much was swept; how many leases were ended; the events and
- * bytes of histories, and how many events were forgotten; topics of dead nodes and of members whose stay is over, with their
- * transitions.
+ * bytes of histories, and how many events were forgotten; topics of dead nodes, of members whose stay is over and of users
+ * who count as offline from now on, with their transitions.
  */
 export const TICK = script(`${HISTORIES}${SWEEP_HISTORIES}${CHANGES}${SWEEP_RECENT}${NOTE_OLD_NODES}
 ${SIGN_OUT}

@@ -59,7 +59,7 @@ end
  * user, and for how many it was cut off from the data that were lost: nothing is reported.
  *
  * Returns `full` and has changed nothing, or: how many statements of the node were applied; the number of the latest change of any user;
- * when something is due; what the node has claimed; the arrivals that it must ask for by `CLAIM`.
+ * when something is due; what the node has claimed; the arrivals that it must ask for by `CLAIM`; `+` if the user has come online.
  */
 export const SIGN = script(`${WEBHOOK_EVENTS}${SIGN_OUT}
 local node, topic, flags = ARGV[1], ARGV[3], ARGV[5]
@@ -83,9 +83,13 @@ end
 local ageMs, awayMs = string.match(ARGV[6], '^(%d+) (%d+)$')
 -- The first node has connections of the user. Returns since when the user is online.
 local function comeOnline(since)
-  if call('ZREM', W, 'o' .. topic) == 0 then publish(topic, number(), '+')
-  -- A user who returns in time was never reported offline.
-  else since = string.match(call('GET', P .. 'UL:' .. topic) or '', '^%d+') or since end
+  if call('ZREM', W, 'o' .. topic) == 0 then
+    publish(topic, number(), '+')
+    if not ageMs then moved[1] = '+' end
+  else
+    -- A user who returns in time was never reported offline.
+    since = string.match(call('GET', P .. 'UL:' .. topic) or '', '^%d+') or since
+  end
   return since or text(nowMs())
 end
 -- One more node has connections of the user. Notes since when the user is online, and the flags.
@@ -119,7 +123,7 @@ if ARGV[4] == '0' then
 elseif call('HSETNX', O, topic, '1') == 1 then signIn()
 elseif flags ~= '' then call('HSET', T, 'f', flags) end
 if held and ARGV[4] == '1' then call('HSET', T, 'c' .. node, held) elseif held then call('HDEL', T, 'c' .. node) end
-return {'ok', version, call('GET', P .. 'S') or '0', dueMs, claims, owed}
+return {'ok', version, call('GET', P .. 'S') or '0', dueMs, claims, owed, moved}
 `);
 
 /** Ends the connections of a user everywhere. Arguments: node, epoch, topic. */

@@ -1,4 +1,5 @@
 import type { AppDirectory } from '../../../channels/ports.ts';
+import { userOfWatchChannel } from '../../../channels/users/watch-topic.ts';
 import type { Tap, TapKind } from '../../../channels/watching/tap.ts';
 import { readUserId } from './stream-message.ts';
 
@@ -18,7 +19,8 @@ export function recordTransition(tap: Tap, channel: string, transition: string):
 }
 
 /**
- * Shows transitions that no statement has made: members whose stay is over, and what servers held that died. One node gets each.
+ * Shows transitions that no statement has made: members whose stay is over, what servers held that died, and users who have gone
+ * offline. One node gets each.
  * `ends`: topic and transition, with a line break between.
  */
 export function recordEnds(apps: AppDirectory, ends: readonly string[]): void {
@@ -27,6 +29,8 @@ export function recordEnds(apps: AppDirectory, ends: readonly string[]): void {
     const line = end.indexOf('\n');
     const tap = apps.byId(end.slice(0, slash))?.tap;
     const channel = end.slice(slash + 1, line);
+    const user = userOfWatchChannel(channel);
+    if (user !== undefined) tap?.record({ kind: 'user-offline', user });
     // Channels of users are shown nowhere.
     if (tap === undefined || channel.startsWith('#')) continue;
     recordTransition(tap, channel, end.slice(line + 1));

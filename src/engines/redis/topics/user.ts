@@ -178,6 +178,9 @@ export class RedisUser extends StatedTopic {
     partition.outbox.sendBefore(partition, app.id);
     const answer = await partition.state(SIGN, [topic, isIn ? '1' : '0', flags, mode, ...places]);
     this.statedFlags = flags;
+    if (textsOf(answer[5]).length > 0) {
+      app.tap?.record({ kind: 'user-online', user: this.userId });
+    }
     if (this.hasWebhooks && answer[0] !== 'full') {
       partition.stated([[`d${topic}`, !isIn]], answer[4]);
     }
