@@ -438,23 +438,40 @@ describe('a metric', () => {
 
 describe('a server', () => {
   it('loads nothing of what only other commands need: they import it when they run', () => {
-    const transpiler = new Transpiler({ loader: 'ts' });
-    const byPath = new Map(product.map((file) => [file.path, file]));
-    const loaded = new Set<string>();
-    const load = (path: string) => {
-      const file = byPath.get(path);
-      if (file === undefined || loaded.has(path)) return;
-      loaded.add(path);
-      for (const { kind, path: name } of transpiler.scanImports(file.source)) {
-        if (kind === 'import-statement') load(normalize(join(dirname(path), name)));
-      }
-    };
-    for (const entry of ['main.ts', 'cli/run.ts', 'cli/serving/serve.ts']) load(entry);
+    const loaded = loadedBy('main.ts', 'cli/run.ts', 'cli/serving/serve.ts');
     expect(loaded.has('cli/commands.ts')).toBe(true);
     const unneeded = /^(?:verify|doctor\/(?:client|checks|explain))\//;
-    expect([...loaded].filter((path) => unneeded.test(path))).toEqual([]);
+    expect([...loaded.keys()].filter((path) => unneeded.test(path))).toEqual([]);
+  });
+
+  it('makes its schemas once, to read the configuration: its threads make theirs when they need one', () => {
+    for (const thread of ['node/background/worker.ts', 'node/realtime/worker.ts']) {
+      const loaded = loadedBy(thread);
+      expect(loaded.size).toBeGreaterThan(100);
+      const makers = [...loaded].filter(([, imports]) => imports.includes('zod'));
+      expect(makers.map(([path]) => path)).toEqual([]);
+    }
   });
 });
+
+/** The files that are loaded together with some, and what each of them imports. */
+function loadedBy(...entries: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const transpiler = new Transpiler({ loader: 'ts' });
+  const byPath = new Map(product.map((file) => [file.path, file]));
+  const loaded = new Map<string, readonly string[]>();
+  const load = (path: string) => {
+    const file = byPath.get(path);
+    if (file === undefined || loaded.has(path)) return;
+    const imports = transpiler
+      .scanImports(file.source)
+      .filter(({ kind }) => kind === 'import-statement');
+    const names = imports.map(({ path: name }) => name);
+    loaded.set(path, names);
+    for (const name of names) load(normalize(join(dirname(path), name)));
+  };
+  for (const entry of entries) load(entry);
+  return loaded;
+}
 
 describe('an outgoing request', () => {
   it('is sent where the proxy is chosen, since `fetch` by itself uses that of the environment', () => {

@@ -2,12 +2,9 @@ import type { z } from 'zod';
 import type { App } from '../channels/app.ts';
 import type { WebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import type { Config, InstanceSettings } from '../config/schema.ts';
-import { appSettings } from '../config/settings/channels-settings.ts';
-import { instanceSettings } from '../config/settings/push-settings.ts';
 import type { BeamsEventType } from '../push/model/instance.ts';
 import type { StoredApp } from '../stores/tenants/app-store.ts';
 import type { StoredInstance } from '../stores/tenants/instance-store.ts';
-import { readStored } from './stored-settings.ts';
 
 /** A tenant as stored. `settings` contains only what differs from the defaults. */
 export interface StoredTenant {
@@ -20,6 +17,7 @@ export interface TenantKind<Stored extends StoredTenant, Settings extends { read
   readonly noun: 'app' | 'instance';
   /** The setting that lists the tenants of the configuration. */
   readonly setting: 'channels.apps' | 'push.instances';
+  /** Made when it is first asked for: a server without stored tenants starts without it. */
   readonly schema: z.ZodType<Settings>;
   readonly configured: (config: Config) => readonly Settings[];
   /** What no two tenants may share. */
@@ -50,7 +48,11 @@ type Offering<Schema extends WithWebhooks, Types> = [Differing<Offered<Schema>, 
 export const appKind: TenantKind<StoredApp, App> = {
   noun: 'app',
   setting: 'channels.apps',
-  schema: appSettings satisfies Offering<typeof appSettings, WebhookEvent['name']>,
+  get schema() {
+    const { appSettings } =
+      require('../config/settings/channels-settings.ts') as typeof import('../config/settings/channels-settings.ts');
+    return appSettings satisfies Offering<typeof appSettings, WebhookEvent['name']>;
+  },
   configured: ({ channels }) => channels.apps ?? [],
   identifiers: ({ id, keys }) => [`id ${id}`, ...keys.map(({ key }) => `key ${key}`)],
   isConfigured: 'the configuration has an app with its id or key',
@@ -59,7 +61,11 @@ export const appKind: TenantKind<StoredApp, App> = {
 export const instanceKind: TenantKind<StoredInstance, InstanceSettings> = {
   noun: 'instance',
   setting: 'push.instances',
-  schema: instanceSettings satisfies Offering<typeof instanceSettings, BeamsEventType>,
+  get schema() {
+    const { instanceSettings } =
+      require('../config/settings/push-settings.ts') as typeof import('../config/settings/push-settings.ts');
+    return instanceSettings satisfies Offering<typeof instanceSettings, BeamsEventType>;
+  },
   configured: ({ push }) => push.instances ?? [],
   identifiers: ({ id }) => [id],
   isConfigured: 'the configuration has an instance with its id',
@@ -101,6 +107,7 @@ export function completeTenants<Stored extends StoredTenant, Settings extends { 
       notServed.push({ id, why: kind.isConfigured });
       continue;
     }
+    const { readStored } = require('./stored-settings.ts') as typeof import('./stored-settings.ts');
     const read = readStored(kind.schema, { ...settings, id, ...own });
     if ('why' in read) {
       notServed.push({ id, why: read.why });

@@ -79,7 +79,8 @@ async function listening(bounds: Partial<typeof adminBounds> = {}) {
     bounds: { ...adminBounds, ...bounds },
   });
   const endless = new EndlessStream();
-  listener.serve(routesWith(gate.promise, begun.resolve, endless));
+  const routes = routesWith(gate.promise, begun.resolve, endless);
+  listener.serve(() => routes);
   const { port } = listener.address;
   return {
     port,

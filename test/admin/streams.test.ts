@@ -4,6 +4,7 @@ import { TrustedProxies } from '../../src/runtime/trusted-proxies.ts';
 import { adminBounds } from '../../src/transports/admin/bounds.ts';
 import { listenForAdmin } from '../../src/transports/admin/listener.ts';
 import { Readiness } from '../../src/transports/admin/readiness.ts';
+import type { AdminRoute } from '../../src/transports/admin/routes.ts';
 import { keptLog } from '../../src/webhooks/webhooks.fixture.ts';
 import { RawHttp } from '../../testing/clients/raw-http.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -34,7 +35,7 @@ async function listening(bounds: Partial<typeof adminBounds> = {}) {
   let writer: ReadableStreamDefaultController<Uint8Array> | undefined;
   let parts = 0;
   const part = new Uint8Array(1_000_000);
-  listener.serve([
+  const routes: readonly AdminRoute[] = [
     {
       method: 'GET',
       path: '/large',
@@ -65,7 +66,8 @@ async function listening(bounds: Partial<typeof adminBounds> = {}) {
         return { status: 200, contentType: 'text/event-stream', body };
       },
     },
-  ]);
+  ];
+  listener.serve(() => routes);
   return {
     url: `http://127.0.0.1:${listener.address.port}/stream`,
     port: listener.address.port,

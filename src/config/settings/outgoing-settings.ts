@@ -1,11 +1,8 @@
 import { z } from 'zod';
 import { ENCODING_RULE } from '../../runtime/login-encoding.ts';
 import { isNoProxy } from '../../runtime/proxy/no-proxy.ts';
-import { parseProxy } from '../../runtime/proxy/proxy-address.ts';
+import { NO_PROXY_AT_ALL, parseProxy } from '../../runtime/proxy/proxy-address.ts';
 import { orNull } from './setting-kinds.ts';
-
-/** The value of `outgoing.proxy` for none, whatever the environment says. */
-export const NO_PROXY_AT_ALL = 'none';
 
 const proxy = z
   .string()

@@ -3,6 +3,9 @@ import { parseRange } from '../../runtime/ip-address.ts';
 import { listenHostRule, readListenHost, UNIX_PEER } from '../../runtime/listen-host.ts';
 import { quote } from '../file/problems.ts';
 
+// A schema that compiles a parser when it is first used takes longer for that than for all that a server parses.
+z.config({ jitless: true });
+
 /** The largest value of a count. More is a typing error. */
 export const COUNT_MAX = 1_000_000_000;
 
@@ -20,32 +23,50 @@ interface Range {
   readonly max: number;
 }
 
+interface Issue {
+  readonly input?: unknown;
+}
+
+/**
+ * Describes a schema that was just made. `describe` would copy it, and so would each check that is added alone: the copies of
+ * all settings took a twentieth of the CPU time of a start.
+ */
+function described<Kind extends z.ZodType>(kind: Kind, description: string): Kind {
+  z.globalRegistry.add(kind, { description });
+  return kind;
+}
+
 /** A whole number within a range, inclusive. */
 export function wholeNumber(range: Range, fallback: number, description: string) {
-  return numberIn(range).default(fallback).describe(description);
+  return described(numberIn(range).default(fallback), description);
 }
 
 /** A whole number within a range, inclusive, or null. */
 export function numberOrNull(range: Range, description: string) {
-  return numberIn(range).nullable().default(null).describe(description);
+  return described(numberIn(range).nullable().default(null), description);
 }
 
-function numberIn(range: Range) {
-  const error = (issue: { readonly input?: unknown }) =>
-    Number.isInteger(issue.input)
-      ? `must be between ${range.min} and ${range.max}, got ${issue.input}`
-      : `must be a whole number, got ${issue.input}`;
-  return z.number().int({ error }).min(range.min, { error }).max(range.max, { error });
+function numberIn({ min, max }: Range) {
+  return integer({ min, max }, ({ input }) => {
+    // What is no number is worded like every other wrong type.
+    if (typeof input !== 'number') return undefined;
+    return Number.isInteger(input)
+      ? `must be between ${min} and ${max}, got ${input}`
+      : `must be a whole number, got ${input}`;
+  });
+}
+
+function integer({ min, max }: Range, error: (issue: Issue) => string | undefined) {
+  return z.int({ error }).check(z.gte(min, { error }), z.lte(max, { error }));
 }
 
 /** One word, or a whole number within a range, inclusive. */
-export function wordOrNumber<Word extends string>(word: Word, { min, max }: Range) {
-  const error = ({ input }: { readonly input?: unknown }) => {
+export function wordOrNumber<Word extends string>(word: Word, range: Range) {
+  const error = ({ input }: Issue) => {
     const got = typeof input === 'string' ? quote(input) : input;
-    return `must be "${word}" or a whole number from ${min} to ${max}, got ${got}`;
+    return `must be "${word}" or a whole number from ${range.min} to ${range.max}, got ${got}`;
   };
-  const number = z.number().int({ error }).min(min, { error }).max(max, { error });
-  return z.union([z.literal(word), number], { error });
+  return z.union([z.literal(word), integer(range, error)], { error });
 }
 
 /** A count for which 0 means "no limit". */
@@ -82,39 +103,39 @@ export function httpIdleSeconds(max: number) {
 
 /** A setting that is on or off. */
 export function onOff(fallback: boolean, description: string) {
-  return z.boolean().default(fallback).describe(description);
+  return described(z.boolean().default(fallback), description);
 }
+
+/** PostgreSQL cannot store this character. */
+const withoutNull = z.refine<string>((given) => !given.includes('\0'), {
+  error: 'must not contain U+0000',
+});
+
+const notEmpty = z.minLength(1, { error: 'must not be empty' });
 
 /** A text that must not be empty. */
 export function text(description: string) {
-  return anyText(description).min(1, { error: 'must not be empty' });
+  return described(z.string().check(withoutNull, notEmpty), description);
 }
 
 /** A text that may be empty. */
 export function anyText(description: string) {
-  // PostgreSQL cannot store this character.
-  return z
-    .string()
-    .refine((given) => !given.includes('\0'), { error: 'must not contain U+0000' })
-    .describe(description);
+  return described(z.string().check(withoutNull), description);
 }
 
 /** A text that matches a pattern. `rule` completes the sentence "must …". */
 export function textThat(pattern: RegExp, rule: string, description: string) {
-  return z
-    .string()
-    .regex(pattern, { error: `must ${rule}` })
-    .describe(description);
+  return described(z.string().regex(pattern, { error: `must ${rule}` }), description);
 }
 
 /** A URL that receives requests. */
 export function httpUrl(description: string) {
-  return z
-    .string()
-    .refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), {
+  return described(
+    z.string().refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), {
       error: 'must be an http or https URL',
-    })
-    .describe(description);
+    }),
+    description,
+  );
 }
 
 /** The scheme, host and port of a server. The gateway adds its own paths. */
@@ -168,10 +189,10 @@ export const healthChecks = onOff(
 
 /** An optional text. The default is `null`: none. */
 export function orNull(kind: z.ZodString, description: string) {
-  return kind.nullable().default(null).describe(description);
+  return described(kind.nullable().default(null), description);
 }
 
 /** A list with at least one entry. */
 export function oneOrMore<Entry extends z.ZodType>(entry: Entry, description: string) {
-  return z.array(entry).min(1, { error: 'must have at least one entry' }).describe(description);
+  return described(z.array(entry).min(1, { error: 'must have at least one entry' }), description);
 }

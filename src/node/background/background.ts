@@ -15,6 +15,7 @@ import { every } from '../../runtime/time/every.ts';
 import type { Certificate } from '../../runtime/tls/certificate.ts';
 import { Unreadable, UnreadableMessages } from '../../runtime/unreadable.ts';
 import { Readiness } from '../../transports/admin/readiness.ts';
+import type { AdminRoute } from '../../transports/admin/routes.ts';
 import { watchedInstance } from '../../watching/records.ts';
 import { loopName } from '../link/loop-name.ts';
 import type {
@@ -31,7 +32,8 @@ import { reloadedLogins } from '../redis-logins.ts';
 import { serverName } from '../server-name.ts';
 import { readTlsFiles, type TlsFiles } from '../tls-files.ts';
 import { openAdmin } from './admin/admin.ts';
-import { adminRoutes } from './admin/admin-routes.ts';
+import type { AdminUses } from './admin/admin-of.ts';
+import type * as AdminRoutes from './admin/admin-routes.ts';
 import type { BackgroundBase } from './base.ts';
 import { openCertificates } from './certificates.ts';
 import { HistoryFile } from './history-file.ts';
@@ -153,7 +155,7 @@ async function openParts(start: BackgroundStart, post: Post) {
     new TlsRenewal({ config, tlsFiles, read: readTlsFiles, timers: systemTimers, log }),
   );
   readiness.tlsFilesFault = () => renewal.fault();
-  admin.serve(adminRoutes(base, { ...services, monitoring }));
+  admin.serve(routesOnRequest(base, { ...services, monitoring }));
   if (realtime.count > 1) stack.use(new LoopWatch({ ...base, timers: monotonicTimers }));
   const pushRules = stack.use(
     new PushRules({
@@ -181,6 +183,17 @@ async function openParts(start: BackgroundStart, post: Post) {
   );
   const running = { monitoring, renewal, pushRules, historyFile, stack: stack.move() };
   return { ...base, admin, ...services, usageBefore, ...running };
+}
+
+/** Makes the routes of the admin listener when they are first asked for. */
+function routesOnRequest(base: BackgroundBase, uses: AdminUses): () => readonly AdminRoute[] {
+  let routes: readonly AdminRoute[] | undefined;
+  return () => {
+    // Making the schemas of all operations took a quarter of the CPU time of a start.
+    const { adminRoutes } = require('./admin/admin-routes.ts') as typeof AdminRoutes;
+    routes ??= adminRoutes(base, uses);
+    return routes;
+  };
 }
 
 /** The background loop: everything that uses SQL or a slow network. */

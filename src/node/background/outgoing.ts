@@ -1,5 +1,4 @@
 import type { Config } from '../../config/schema.ts';
-import { NO_PROXY_AT_ALL } from '../../config/settings/outgoing-settings.ts';
 import { createSystemLookup } from '../../outgoing/name-servers.ts';
 import { ForwardProxy } from '../../outgoing/proxy/forward-proxy.ts';
 import { Resolver } from '../../outgoing/resolve.ts';
@@ -7,7 +6,7 @@ import { SystemNames } from '../../outgoing/system-names.ts';
 import { LogThrottle } from '../../runtime/logging/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { NoProxy } from '../../runtime/proxy/no-proxy.ts';
-import { parseProxy } from '../../runtime/proxy/proxy-address.ts';
+import { NO_PROXY_AT_ALL, parseProxy } from '../../runtime/proxy/proxy-address.ts';
 import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 
 /** The owner whose quota of name lookups the name of the proxy counts against. */

@@ -1,3 +1,6 @@
+/** The setting for no proxy, whatever the environment says. */
+export const NO_PROXY_AT_ALL = 'none';
+
 /** The address of an HTTP proxy for outgoing requests. */
 export interface ProxyAddress {
   /** A name or an IP address, without brackets. */

@@ -59,8 +59,8 @@ export interface AdminListenerOptions {
 /** An open admin listener. */
 export interface AdminListener extends AsyncDisposable {
   readonly address: { readonly host: string; readonly port: number; readonly tls: boolean };
-  /** Serves these routes from now on. Before, they are answered with 503. */
-  serve(routes: readonly AdminRoute[]): void;
+  /** Serves routes from now on, which each request but health checks asks for. Before, requests are answered with 503. */
+  serve(routes: () => readonly AdminRoute[]): void;
   /** Makes the token of a link that logs in once, within ten minutes. */
   makeLogInLink(): string;
   /** Lets each connection close after its next answer, since the server will stop. */
@@ -123,7 +123,7 @@ interface KnownRequest {
 
 /** Answers requests: health checks for everyone, everything else with the password. */
 class RequestHandler {
-  routes: readonly AdminRoute[] | undefined;
+  routes: (() => readonly AdminRoute[]) | undefined;
   isStopping = false;
   readonly sessions: BrowserSessions;
   private readonly options: AdminListenerOptions;
@@ -214,7 +214,7 @@ class RequestHandler {
     }
     const health = this.healthOf(head);
     if (health !== undefined) return head.method === 'GET' ? health : methodNotAllowed(['GET']);
-    const { routes } = this;
+    const routes = this.routes?.();
     const found =
       routes === undefined
         ? undefined
