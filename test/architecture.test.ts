@@ -438,10 +438,14 @@ describe('a metric', () => {
 
 describe('a server', () => {
   it('loads nothing of what only other commands need: they import it when they run', () => {
-    const loaded = loadedBy('main.ts', 'cli/run.ts', 'cli/serving/serve.ts');
-    expect(loaded.has('cli/commands.ts')).toBe(true);
-    const unneeded = /^(?:verify|doctor\/(?:client|checks|explain))\//;
+    const loaded = loadedBy('main.ts', 'cli/serving/serve.ts');
+    expect(loaded.has('node/server.ts')).toBe(true);
+    const unneeded = /^(?:verify|doctor|fake-gateways|admin|cli\/(?!health|serving)\w+)\//;
     expect([...loaded.keys()].filter((path) => unneeded.test(path))).toEqual([]);
+    const ofCommands = loadedBy('main.ts', 'cli/run.ts');
+    expect(ofCommands.has('cli/commands.ts')).toBe(true);
+    const ofOne = /^(?:verify|doctor\/(?:client|checks|explain))\//;
+    expect([...ofCommands.keys()].filter((path) => ofOne.test(path))).toEqual([]);
   });
 
   it('makes its schemas once, to read the configuration: its threads make theirs when they need one', () => {

@@ -22,7 +22,7 @@ import {
 import { cancelPublish, listPublishes, PUSH_LIST_OPTIONS } from './push/publish-list.ts';
 import { explainDevice, showPublish } from './push/publishes.ts';
 import { PUSH_SEND_OPTIONS, sendPublish } from './push/send.ts';
-import { SERVE_OPTIONS, serve } from './serving/serve.ts';
+import { SERVE } from './serving/serve.ts';
 import {
   appCommands,
   createApp,
@@ -64,13 +64,7 @@ const INSTANCE = '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c';
 
 /** Every command, in the order in which `--help` shows them. */
 export const commands: readonly Command[] = [
-  {
-    name: 'serve',
-    help: 'Run the server until SIGTERM or SIGINT.',
-    example: 'fanfare serve --config /etc/fanfare/fanfare.yaml',
-    options: SERVE_OPTIONS,
-    run: serve,
-  },
+  SERVE,
   HEALTH,
   {
     name: 'apps list',

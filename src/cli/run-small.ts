@@ -4,8 +4,8 @@ import { type ExitCode, type Output, terminal } from './output.ts';
 import { versionText } from './version.ts';
 
 /**
- * Runs a command line that needs nothing of the server and little of the configuration: health checks run every few seconds.
- * Returns its exit code; `undefined` if it is another one.
+ * Runs a command line without loading the other commands: health checks run every few seconds, and need nothing of the server
+ * and little of the configuration; a server starts in less time. Returns its exit code; `undefined` if it is another one.
  */
 export async function runSmall(
   argv: readonly string[],
@@ -15,8 +15,17 @@ export async function runSmall(
     output.print(versionText());
     return 0;
   }
-  if (argv[0] !== HEALTH.name || asksForHelp(argv)) return undefined;
-  return await runCommand(HEALTH, argv, output);
+  if (asksForHelp(argv)) return undefined;
+  switch (argv[0]) {
+    case 'health':
+      return await runCommand(HEALTH, argv, output);
+    case 'serve': {
+      const { SERVE } = await import('./serving/serve.ts');
+      return await runCommand(SERVE, argv, output);
+    }
+    default:
+      return undefined;
+  }
 }
 
 /** Whether help is asked for. What follows `--` is no option. */

@@ -9,8 +9,9 @@ import { messageOf } from '../../runtime/error-code.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { pause } from '../../runtime/time/pause.ts';
+import type { Command } from '../command.ts';
 import type { Invocation } from '../invocation.ts';
-import { CONFIG_OPTION, JSON_OPTION, noOperand, type Option } from '../options.ts';
+import { CONFIG_OPTION, JSON_OPTION, noOperand } from '../options.ts';
 import { type ExitCode, UsageError } from '../output.ts';
 import { readWholeConfig } from '../read-config.ts';
 import { type ServiceManager, serviceManager } from './service-manager.ts';
@@ -18,17 +19,23 @@ import { onReload, stopSignal } from './signals.ts';
 import { started } from './started.ts';
 import { welcome } from './welcome.ts';
 
-export const SERVE_OPTIONS: readonly Option[] = [
-  CONFIG_OPTION,
-  {
-    ...JSON_OPTION,
-    help: 'When the server listens, print one line of JSON: its addresses, its first app and its first instance.',
-  },
-  { name: 'secret', help: 'With --json: print their secrets too.' },
-];
+export const SERVE: Command = {
+  name: 'serve',
+  help: 'Run the server until SIGTERM or SIGINT.',
+  example: 'fanfare serve --config /etc/fanfare/fanfare.yaml',
+  options: [
+    CONFIG_OPTION,
+    {
+      ...JSON_OPTION,
+      help: 'When the server listens, print one line of JSON: its addresses, its first app and its first instance.',
+    },
+    { name: 'secret', help: 'With --json: print their secrets too.' },
+  ],
+  run: serve,
+};
 
 /** `fanfare serve`: runs the server until a signal. */
-export async function serve(invocation: Invocation): Promise<ExitCode> {
+async function serve(invocation: Invocation): Promise<ExitCode> {
   const { given, output } = invocation;
   noOperand(given);
   if (given.has('secret') && !given.has('json')) throw new UsageError('--secret needs --json');
