@@ -25,6 +25,8 @@ export type PushProblem =
   | 'rate-limited'
   | 'timeout'
   | 'head-too-large'
+  /** A vendor has refused what only it can do, or does not answer. */
+  | 'bad-gateway'
   /** The store cannot be used now. */
   | 'store'
   | 'internal';

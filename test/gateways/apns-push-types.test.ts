@@ -332,3 +332,107 @@ describe('a further token', () => {
     );
   });
 });
+
+describe('a broadcast channel', () => {
+  const path = `/publish_api/v1/instances/${INSTANCE.id}/apns-channels`;
+  const headers = { ...SECRET, 'content-type': 'application/json' };
+  const update = { push_type: 'liveactivity', aps: { event: 'update', ...state, timestamp: 7 } };
+
+  interface ListedChannel {
+    readonly id: string;
+    readonly channel: string;
+    readonly bundleId: string;
+    readonly storage: string;
+    readonly interests: readonly string[];
+  }
+
+  async function create(storage: 'none' | 'latest', interests: readonly string[]) {
+    const body = { bundleId: BUNDLE, storage, interests };
+    const { json, status } = await ask(server, 'POST', path, { body, headers });
+    expect(status).toBe(200);
+    return json as { id: string; channel: string };
+  }
+  const listed = async () => {
+    const { json } = await ask(server, 'GET', path, { headers: SECRET });
+    return (json as { channels: ListedChannel[] }).channels;
+  };
+
+  it('gets updates and ends of its interests by one request, beside the tokens', async () => {
+    const interests = [newInterest()];
+    const [interest = ''] = interests;
+    const { token } = await register({ interests, kind: 'liveactivity' });
+    await register({ interests, kind: 'liveactivity-start' });
+    const plain = await create('none', interests);
+    const latest = await create('latest', interests);
+    expect(await listed()).toEqual([
+      { ...plain, bundleId: BUNDLE, storage: 'none', interests },
+      { ...latest, bundleId: BUNDLE, storage: 'latest', interests },
+    ]);
+
+    const sendAt = new Date(Date.now() + 1_000).toISOString();
+    const { arrived, status } = await arrivals(interest, update, { sendAt });
+    const byToken = Object.fromEntries(arrived.map((one) => [one.to, one]));
+    expect(Object.keys(byToken).toSorted()).toEqual(
+      [token, plain.channel, latest.channel].toSorted(),
+    );
+    const until = Math.floor(Date.parse(sendAt) / 1000) + 8 * 3600;
+    for (const [channel, expiration] of [
+      [plain.channel, '0'],
+      [latest.channel, String(until)],
+    ] as const) {
+      expect(byToken[channel]).toMatchObject({ status: 200, message: { aps: update.aps } });
+      expect(byToken[channel]?.headers).toEqual({
+        'apns-channel-id': channel,
+        'apns-push-type': 'liveactivity',
+        'apns-priority': '10',
+        'apns-expiration': expiration,
+      });
+    }
+    expect(status.platforms.apns).toMatchObject({ planned: 3, accepted: 3 });
+
+    const start = { event: 'start', ...state, 'attributes-type': 'A', attributes: {}, alert: {} };
+    const started = await arrivals(interest, { push_type: 'liveactivity', aps: start });
+    expect(started.arrived).toHaveLength(1);
+    const alert = await arrivals(interest, { aps: { alert: 'Hi' } });
+    expect(alert.arrived).toEqual([]);
+
+    for (const { id } of [plain, latest]) {
+      expect((await ask(server, 'DELETE', `${path}/${id}`, { headers: SECRET })).status).toBe(200);
+    }
+    expect(await listed()).toEqual([]);
+    expect((await arrivals(interest, update)).arrived.map(({ to }) => to)).toEqual([token]);
+  });
+
+  it('is removed if Apple does not know it any more, and stays if it is refused', async () => {
+    const interest = newInterest();
+    const { id, channel } = await create('none', [interest]);
+    await script({ gateway: 'apns', to: channel, times: 1, status: 400, error: 'BadChannelId' });
+    const refused = await arrivals(interest, update);
+    expect(refused.status.platforms.apns).toMatchObject({ failed: 1 });
+    expect((await listed()).map((one) => one.id)).toEqual([id]);
+    const gone = { status: 400, error: 'ChannelNotRegistered' };
+    await script({ gateway: 'apns', to: channel, times: 1, ...gone });
+    const { status } = await arrivals(interest, update);
+    expect(status.platforms.apns).toMatchObject({ pruned: 1 });
+    expect(await listed()).toEqual([]);
+  });
+
+  it('is not created if Apple refuses, and its deletion can be repeated', async () => {
+    const broken = { status: 400, error: 'FeatureNotEnabled', times: 1 };
+    await script({ gateway: 'apns', to: BUNDLE, ...broken });
+    const body = { bundleId: BUNDLE, storage: 'none', interests: [] };
+    expect(await ask(server, 'POST', path, { body, headers })).toMatchObject({
+      status: 502,
+      json: { error: 'Bad gateway', description: 'Apple has not done it: FeatureNotEnabled' },
+    });
+    const { id } = await create('none', []);
+    const remove = () => ask(server, 'DELETE', `${path}/${id}`, { headers: SECRET });
+    await script({ gateway: 'apns', to: BUNDLE, status: 500, times: 1 });
+    expect((await remove()).status).toBe(502);
+    expect((await listed()).map((one) => one.id)).toEqual([id]);
+    await script({ gateway: 'apns', to: BUNDLE, ...broken, error: 'ChannelNotRegistered' });
+    expect((await remove()).status).toBe(200);
+    expect((await remove()).status).toBe(200);
+    expect(await listed()).toEqual([]);
+  });
+});

@@ -185,4 +185,52 @@ describe('the fake of Apple', () => {
       '400 BadRequestPayload',
     );
   });
+
+  it('has broadcast channels, and refuses what Apple refuses', async () => {
+    const { authorization } = good;
+    const path = '/1/apps/com.example.app/channels';
+    const to = '/4/broadcasts/apps/com.example.app';
+    const wanted = (policy: number, type = 'LiveActivity') =>
+      JSON.stringify({ 'message-storage-policy': policy, 'push-type': type });
+    expect(await ask({}, path, wanted(0))).toBe('403 MissingProviderToken');
+    expect(await ask({ authorization }, path, wanted(2))).toBe('400 BadRequestPayload');
+    expect(await ask({ authorization }, path, wanted(0, 'alert'))).toBe('400 InvalidPushType');
+
+    const made = async (policy: number) => {
+      const result = await origin.send({
+        path,
+        fields: [plainField('authorization', authorization)],
+        body: Buffer.from(wanted(policy)),
+      });
+      if (result.result !== 'answered') throw new Error(result.why);
+      expect(result.status).toBe(201);
+      return result.fields[result.fields.indexOf('apns-channel-id') + 1] ?? '';
+    };
+    const [plain, latest] = [await made(0), await made(1)];
+    const end = '{"aps":{"event":"end","timestamp":1}}';
+    const sent = (channel: string, more: object = {}, body = end, app = to) => {
+      const fields = { 'apns-push-type': 'liveactivity', 'apns-expiration': '0', ...more };
+      return ask({ authorization, 'apns-channel-id': channel, ...fields }, app, body);
+    };
+    expect(await sent(plain)).toBe('200');
+    expect(await sent(plain, { 'apns-expiration': '9' })).toBe('400 BadExpirationDate');
+    expect(await sent(latest, { 'apns-expiration': '9' })).toBe('200');
+    expect(await sent(plain, { 'apns-priority': '1' })).toBe('400 BadPriority');
+    expect(await sent(plain, { 'apns-push-type': 'alert' })).toBe('400 InvalidPushType');
+    expect(await sent(plain, {}, '{"aps":{}}')).toBe('400 BadRequestPayload');
+    expect(await sent(plain, {}, end.padEnd(5121))).toBe('413 PayloadTooLarge');
+    expect(await sent('AAAA')).toBe('400 BadChannelId');
+    const elsewhere = to.replace('example', 'other');
+    expect(await sent(plain, {}, end, elsewhere)).toBe('400 ChannelNotRegistered');
+
+    const removed = await origin.send({
+      method: 'DELETE',
+      path,
+      fields: [plainField('authorization', authorization), plainField('apns-channel-id', plain)],
+      body: Buffer.alloc(0),
+    });
+    expect(removed).toMatchObject({ result: 'answered', status: 204 });
+    expect(await sent(plain)).toBe('400 ChannelNotRegistered');
+    expect(await sent(latest)).toBe('200');
+  });
 });

@@ -28,7 +28,7 @@ import type {
 } from '../../src/push/model/device.ts';
 import type { DevicePause, NewDevicePause } from '../../src/push/model/device-pause.ts';
 import type { PreferenceChanges, Preferences } from '../../src/push/model/preferences.ts';
-import { FURTHER_TOKENS_MAX, type TokenKind } from '../../src/push/model/token-kind.ts';
+import { type DeviceKind, FURTHER_TOKENS_MAX } from '../../src/push/model/token-kind.ts';
 import type {
   DevicePreferences,
   PreferenceStore,
@@ -513,7 +513,7 @@ function byInactivity(a: KeptDevice, b: KeptDevice): number {
 }
 
 /** The further tokens that must leave for another one: those of its kind first. */
-function surplusOfKind(others: readonly KeptDevice[], kind: TokenKind): readonly KeptDevice[] {
+function surplusOfKind(others: readonly KeptDevice[], kind: DeviceKind): readonly KeptDevice[] {
   const further = others.filter(({ registered }) => registered.kind !== undefined);
   const isSame = ({ registered }: KeptDevice) => registered.kind === kind;
   return [...further.filter(isSame), ...further.filter((one) => !isSame(one))].slice(

@@ -4,6 +4,7 @@ import { listLimit, yesNo } from '../query-kinds.ts';
 import {
   afterPlace,
   deviceFilter,
+  deviceKind,
   devicePlatform,
   idPrefix,
   nextPlace,
@@ -14,7 +15,6 @@ import {
   seenBefore,
   showDevice,
   shownDevice,
-  tokenKind,
 } from './device-shapes.ts';
 
 const platform = devicePlatform.optional().describe('Only devices of this platform.');
@@ -33,7 +33,7 @@ export const deviceOperations: readonly Operation[] = [
       user: ofUser,
       interest: ofInterest,
       platform,
-      kind: tokenKind
+      kind: deviceKind
         .optional()
         .describe('Only devices of Apple with a further token of this kind.'),
       neverAccepted: yesNo('Only devices whose token no gateway has ever accepted.'),

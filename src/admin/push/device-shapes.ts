@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { platforms } from '../../push/model/device.ts';
 import { isInterest } from '../../push/model/interest.ts';
-import { tokenKinds } from '../../push/model/token-kind.ts';
+import { deviceKinds } from '../../push/model/token-kind.ts';
 import { readUserId } from '../../push/model/user-id.ts';
 import type { DeviceFilter, ListedDevice } from '../../stores/push/devices/device-list.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
@@ -9,8 +9,8 @@ import type { Rights } from '../rights.ts';
 
 export const devicePlatform = z.enum(platforms).meta({ id: 'Platform' });
 
-/** What a further token is for. */
-export const tokenKind = z.enum(tokenKinds).meta({ id: 'TokenKind' });
+/** What a device of Apple is, if its token is not the ordinary one of an app. */
+export const deviceKind = z.enum(deviceKinds).meta({ id: 'DeviceKind' });
 
 const time = z.iso.datetime({
   offset: true,
@@ -68,7 +68,7 @@ export const shownDevice = z
   .strictObject({
     id: z.string().describe('Any client that knows it can change the device.'),
     platform: devicePlatform,
-    kind: tokenKind
+    kind: deviceKind
       .nullable()
       .describe('What its token of Apple’s is for; null: it is the ordinary one of its app.'),
     userId: z.string().nullable(),

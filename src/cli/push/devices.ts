@@ -1,9 +1,9 @@
 import {
+  deviceKind,
   ID_PREFIX,
   ID_PREFIX_RULE,
   type ShownDevice,
   showDevice,
-  tokenKind,
 } from '../../admin/push/device-shapes.ts';
 import { platforms } from '../../push/model/device.ts';
 import { printable } from '../../runtime/logging/printable.ts';
@@ -63,7 +63,7 @@ export const DEVICES_LIST_OPTIONS: readonly Option[] = [
   {
     name: 'kind',
     value: 'KIND',
-    help: `Only further tokens of Apple devices: ${tokenKind.options.join(', ')}.`,
+    help: `Only further tokens of Apple devices: ${deviceKind.options.join(', ')}.`,
   },
   {
     name: 'paused',
@@ -166,7 +166,7 @@ function filterOf(given: Arguments): DeviceFilter {
   };
   return {
     platform: choiceOf(given, { option: 'platform', values: platforms }),
-    kind: choiceOf(given, { option: 'kind', values: tokenKind.options }),
+    kind: choiceOf(given, { option: 'kind', values: deviceKind.options }),
     neverAccepted: given.has('never-accepted'),
     registeredBeforeMs: timeBefore('older-than'),
     seenBeforeMs: timeBefore('not-seen-for'),

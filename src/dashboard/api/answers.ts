@@ -719,7 +719,7 @@ export type ConnectionGrant = {
 export type Device = {
   readonly id: string;
   readonly platform: Platform;
-  readonly kind: TokenKind | null;
+  readonly kind: DeviceKind | null;
   readonly userId: string | null;
   readonly registeredAt: string;
   readonly seenAt: string;
@@ -750,6 +750,8 @@ export type DeviceDetails = {
   readonly registered: RegisteredDevice | null;
   readonly removed: { readonly at: string; readonly reason: string; readonly why: string; readonly advice: string | null } | null;
 };
+
+export type DeviceKind = "liveactivity-start" | "liveactivity" | "voip" | "widgets" | "controls" | "complication" | "location" | "fileprovider" | "pushtotalk" | "channel" | "channel-latest";
 
 export type DevicePublish = {
   readonly publish: string;
@@ -1170,7 +1172,7 @@ export type ReachedChannel = {
 export type RegisteredDevice = {
   readonly id: string;
   readonly platform: Platform;
-  readonly kind: TokenKind | null;
+  readonly kind: DeviceKind | null;
   readonly userId: string | null;
   readonly registeredAt: string;
   readonly seenAt: string;
@@ -1262,8 +1264,6 @@ export type TimelineEntry = {
   readonly detail: string;
   readonly advice: string | null;
 };
-
-export type TokenKind = "liveactivity-start" | "liveactivity" | "voip" | "widgets" | "controls" | "complication" | "location" | "fileprovider" | "pushtotalk";
 
 export type UnreachedDevice = {
   readonly id: string | null;

@@ -9,6 +9,7 @@ import {
   serveNotifications,
 } from '../notification-server.ts';
 import type { Act } from '../script.ts';
+import { channelStatuses, FakeChannels } from './channels.ts';
 import { apnsFault, apnsStatuses } from './notification-check.ts';
 import { ApnsTokenCheck, type KnownKey } from './token-check.ts';
 
@@ -41,6 +42,10 @@ const STREAMS_MAX = 1000;
 /** Tokens whose topic is remembered. */
 const TOKENS_MAX = 100_000;
 
+/** Broadcasts, and the management of channels, which Apple has at another host. */
+const CHANNEL_PATH =
+  /^\/(4\/broadcasts\/apps|1\/apps(?=\/[^/?]+\/channels$))\/([^/?]+)(?:\/channels)?$/;
+
 const PATH = /^\/3\/device\/([^/?]*)$/;
 
 export async function startFakeApns(options: FakeApnsOptions = {}): Promise<FakeApns> {
@@ -52,6 +57,7 @@ export async function startFakeApns(options: FakeApnsOptions = {}): Promise<Fake
   const tokens = new ApnsTokenCheck(options.keys);
   const authenticated = new WeakSet<ServedSession>();
   const topics = new Recent<string, string>(TOKENS_MAX);
+  const channels = new FakeChannels();
 
   const server = await serveNotifications({
     host,
@@ -61,7 +67,15 @@ export async function startFakeApns(options: FakeApnsOptions = {}): Promise<Fake
     entriesMax: options.entriesMax,
     nowMs,
     read(request) {
-      const [, token] = PATH.exec(request.fields.get(':path') ?? '') ?? [];
+      const path = request.fields.get(':path') ?? '';
+      const [, kind, bundleId = ''] = CHANNEL_PATH.exec(path) ?? [];
+      if (kind !== undefined) {
+        const isBroadcast = kind.startsWith('4');
+        // Scripts name a channel, or the app whose channels are created and deleted.
+        const token = isBroadcast ? request.fields.get('apns-channel-id') : bundleId;
+        return { token, answer: () => answerOfChannel(request, { bundleId, isBroadcast }) };
+      }
+      const [, token] = PATH.exec(path) ?? [];
       return { token, answer: () => answer(request, token) };
     },
     reasonIn: ({ reason }) => reason,
@@ -79,7 +93,28 @@ export async function startFakeApns(options: FakeApnsOptions = {}): Promise<Fake
     const fields = { 'apns-id': sent.get('apns-id') ?? randomUUID() };
     return reason === undefined
       ? { status: 200, fields }
-      : { status: apnsStatuses[reason], fields, body: JSON.stringify({ reason }), reason };
+      : refusal(apnsStatuses[reason], reason, fields);
+  }
+
+  function answerOfChannel(
+    request: Http2ServedRequest,
+    { bundleId, isBroadcast }: { readonly bundleId: string; readonly isBroadcast: boolean },
+  ): NotificationAnswer {
+    const { fields: sent } = request;
+    const fields = { 'apns-request-id': sent.get('apns-request-id') ?? randomUUID() };
+    const tokenFault = tokens.fault(sent.get('authorization'), nowMs());
+    if (tokenFault !== undefined) return refusal(apnsStatuses[tokenFault], tokenFault, fields);
+    const answered = isBroadcast
+      ? channels.broadcast(bundleId, request)
+      : channels.manage(bundleId, request);
+    if ('fault' in answered) {
+      return refusal(channelStatuses[answered.fault], answered.fault, fields);
+    }
+    const { status, channel } = answered;
+    return {
+      status,
+      fields: channel === undefined ? fields : { ...fields, 'apns-channel-id': channel },
+    };
   }
 
   /** A token belongs to one topic: the first that was sent to it. */
@@ -94,6 +129,14 @@ export async function startFakeApns(options: FakeApnsOptions = {}): Promise<Fake
   }
 
   return { ...server, ca: certificate?.cert };
+}
+
+function refusal(
+  status: number,
+  reason: string,
+  fields: Readonly<Record<string, string>>,
+): NotificationAnswer {
+  return { status, fields, body: JSON.stringify({ reason }), reason };
 }
 
 /** An answer with a reason, as Apple writes it. */

@@ -39,6 +39,7 @@ type Meaning =
 /** Apple's reasons, and what they mean for us. Source: push protocol, §8.1, "Responses". */
 const meanings: Readonly<Record<string, Meaning>> = {
   BadDeviceToken: 'token-unknown',
+  ChannelNotRegistered: 'token-gone',
   DeviceTokenNotForTopic: 'token-gone',
   Unregistered: 'token-gone',
   ExpiredToken: 'token-gone',
@@ -56,6 +57,8 @@ const meanings: Readonly<Record<string, Meaning>> = {
 
   // The topic and the path come from a device's registration, and anyone may register a device: three such devices
   // must not stop a publish for all others.
+  BadChannelId: 'message-wrong',
+  FeatureNotEnabled: 'message-wrong',
   BadTopic: 'message-wrong',
   MissingTopic: 'message-wrong',
   TopicDisallowed: 'message-wrong',

@@ -5,7 +5,12 @@ import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway
 import { apnsMessage } from '../../push/messages/apns-message.ts';
 import { type ApnsPushType, topicOf } from '../../push/model/apns-push-types.ts';
 import type { Recipient } from '../../push/model/device.ts';
-import { hexOfToken } from '../../push/model/token-kind.ts';
+import {
+  type BroadcastKind,
+  bareToken,
+  CHANNEL_ID,
+  isChannel,
+} from '../../push/model/token-kind.ts';
 import type { ApnsPayload } from '../../push/payloads/apns.ts';
 import type { Sender } from '../../runtime/fairness/sender-queue.ts';
 import type { Timers } from '../../runtime/ports.ts';
@@ -13,6 +18,8 @@ import { gatewayAnswer } from '../answer.ts';
 import { refused, unansweredOutcome } from '../outcomes.ts';
 import { type ApnsVerdict, readApnsAnswer } from './apns-answer.ts';
 import { apnsFields, apnsPath, isTopic } from './apns-request.ts';
+import { broadcastFields, broadcastPath, type ChannelAddress } from './broadcast-request.ts';
+import { ApnsChannels } from './channels.ts';
 import {
   type ApnsEnvironment,
   environmentOrigins,
@@ -71,6 +78,8 @@ interface Service {
 /** A publish for one device. */
 interface Message {
   readonly token: string;
+  /** `undefined`: a single device. */
+  readonly channel: ChannelAddress | undefined;
   readonly path: string;
   /** The app, as Apple calls it. */
   readonly topic: string;
@@ -83,6 +92,9 @@ export class ApnsGateway implements Gateway<'apns'> {
   readonly platform = 'apns';
   readonly atOnce = AT_ONCE;
   private readonly options: ApnsGatewayOptions;
+  /** The broadcast channels of the instance's apps. */
+  readonly channels: ApnsChannels;
+  private readonly channelEnvironment: ApnsEnvironment;
   private readonly token: ProviderToken;
   private readonly memory: RecentEnvironments;
   private readonly services = new Map<ApnsEnvironment, Service>();
@@ -99,6 +111,17 @@ export class ApnsGateway implements Gateway<'apns'> {
     this.isAuto =
       options.environment === 'auto' && this.originOf('production') !== this.originOf('sandbox');
     this.preferred = options.environment === 'auto' ? 'production' : options.environment;
+    this.channelEnvironment = this.preferred;
+    const { ca, nowMs, findAddresses, onEvent } = options;
+    this.channels = new ApnsChannels({
+      environment: this.channelEnvironment,
+      origin: options.origins?.[this.channelEnvironment],
+      ca,
+      token: this.token,
+      nowMs,
+      findAddresses,
+      onEvent: (event) => onEvent?.(this.channelEnvironment, event),
+    });
   }
 
   prepare(notification: Notification<ApnsPayload>): Deliver {
@@ -108,25 +131,53 @@ export class ApnsGateway implements Gateway<'apns'> {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const services = [...this.services.values()];
-    await Promise.all(services.map(({ client }) => client[Symbol.asyncDispose]()));
+    await Promise.all([
+      this.channels[Symbol.asyncDispose](),
+      ...services.map(({ client }) => client[Symbol.asyncDispose]()),
+    ]);
   }
 
   private async deliver(
-    { token, bundleId, isTrusted }: Recipient,
+    { token, kind, bundleId, isTrusted }: Recipient,
     publish: PreparedPublish,
   ): Promise<Outcome> {
-    const path = apnsPath(hexOfToken(token));
+    if (isChannel(kind)) return this.broadcast({ token, kind, bundleId, isTrusted }, publish);
+    const path = apnsPath(bareToken(token));
     if (path === undefined) return refused('no-apns-token');
     const topic = bundleId === undefined ? undefined : topicOf(bundleId, publish.pushType);
     if (!isTopic(topic)) return refused('no-bundle-id');
 
     const sender = isTrusted ? this.trusted : this.untrusted;
-    const message = { token, path, topic, publish, sender };
+    const message = { token, channel: undefined, path, topic, publish, sender };
     const environment = (this.isAuto ? this.memory.get(token) : undefined) ?? this.preferred;
     const verdict = await this.send(environment, message);
     return verdict.first === 'other-environment'
       ? this.sendToOther(environment, verdict.outcome, message)
       : verdict.outcome;
+  }
+
+  /** Sends to a channel, which is at one of Apple's services only. */
+  private async broadcast(
+    {
+      token,
+      kind,
+      bundleId = '',
+      isTrusted,
+    }: Pick<Recipient, 'token' | 'bundleId' | 'isTrusted'> & { readonly kind: BroadcastKind },
+    publish: PreparedPublish,
+  ): Promise<Outcome> {
+    const id = bareToken(token);
+    if (!CHANNEL_ID.test(id)) return refused('no-apns-token');
+    if (!isTopic(bundleId)) return refused('no-bundle-id');
+    const verdict = await this.send(this.channelEnvironment, {
+      token,
+      channel: { id, keepsLatest: kind === 'channel-latest' },
+      path: broadcastPath(bundleId),
+      topic: bundleId,
+      publish,
+      sender: isTrusted ? this.trusted : this.untrusted,
+    });
+    return verdict.outcome;
   }
 
   /** Tries the other service, if there is one. */
@@ -182,17 +233,21 @@ export class ApnsGateway implements Gateway<'apns'> {
 
   private async sendOnce(
     { client, topics }: Service,
-    { path, topic, publish, sender }: Message,
+    { channel, path, topic, publish, sender }: Message,
     authorization: HeaderField,
   ): Promise<ApnsVerdict> {
-    const fields = publish.fieldsFor(topic, authorization);
+    const fields =
+      channel === undefined
+        ? publish.fieldsFor(topic, authorization)
+        : publish.fieldsOfChannel(channel, authorization);
     const result = await client.send({ path, fields, body: publish.body, sender });
     if (result.result !== 'answered') {
       return { outcome: unansweredOutcome(result.why, result.detail) };
     }
     const { status } = result;
     const verdict = readApnsAnswer(gatewayAnswer(result), this.options.nowMs());
-    if ((status === 200 || status === 410) && topics.size < TOPICS_MAX) topics.add(topic);
+    const isKnown = (status === 200 || status === 410) && channel === undefined;
+    if (isKnown && topics.size < TOPICS_MAX) topics.add(topic);
     return verdict;
   }
 
@@ -257,6 +312,11 @@ class PreparedPublish {
 
   get pushType(): ApnsPushType {
     return this.headers.pushType;
+  }
+
+  fieldsOfChannel(channel: ChannelAddress, authorization: HeaderField): readonly HeaderField[] {
+    const { acceptedAtMs } = this.notification;
+    return broadcastFields(this.headers, channel, { acceptedAtMs, authorization });
   }
 
   fieldsFor(topic: string, authorization: HeaderField): readonly HeaderField[] {

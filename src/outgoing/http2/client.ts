@@ -9,7 +9,7 @@ import { Http2Connection, type Http2ConnectionOptions } from './connection.ts';
 import { Exchange } from './exchange.ts';
 import { FRAME_BYTES_MAX } from './frames/protocol.ts';
 import { headerBytesMax } from './hpack/header-encoder.ts';
-import { type HeaderField, keptField } from './hpack/header-field.ts';
+import { pseudoBytesMax, pseudoFieldsOf } from './pseudo-fields.ts';
 import type { Http2Request, Http2Result, UnprocessedWhy } from './request.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 
@@ -113,7 +113,7 @@ export class Http2Client implements AsyncDisposable {
       now: () => timers.now(),
     });
     const pseudoFields = pseudoFieldsOf(origin);
-    this.pseudoBytesMax = headerBytesMax(pseudoFields, '');
+    this.pseudoBytesMax = pseudoBytesMax(pseudoFields);
     this.connectionOptions = {
       pseudoFields,
       streamsMax: options.streamsPerConnectionMax,
@@ -380,12 +380,4 @@ export class Http2Client implements AsyncDisposable {
 /** Whether a connection has yet to show that it answers. */
 function isUnproven({ connection }: Pooled): boolean {
   return connection === undefined || (connection.answers === 0 && !connection.isSlow);
-}
-
-function pseudoFieldsOf({ protocol, host }: URL): readonly HeaderField[] {
-  return [
-    keptField(':method', 'POST'),
-    keptField(':scheme', protocol.slice(0, -1)),
-    keptField(':authority', host),
-  ];
 }

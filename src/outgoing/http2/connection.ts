@@ -17,16 +17,16 @@ import {
 } from './frames/protocol.ts';
 import { HEADER_LIST_BYTES_MAX } from './hpack/header-decoder.ts';
 import { HeaderEncoder, headerBytesMax } from './hpack/header-encoder.ts';
-import type { HeaderField } from './hpack/header-field.ts';
 import { OpenStreams } from './open-streams.ts';
 import { type LivenessOptions, PeerLiveness } from './peer-liveness.ts';
+import { type PseudoFields, pseudoBytesMax } from './pseudo-fields.ts';
 import { ReceiveWindow } from './receive-window.ts';
 import type { UnknownWhy } from './request.ts';
 import { StreamLimit } from './stream-limit.ts';
 
 export interface Http2ConnectionOptions extends LivenessOptions {
-  /** Method, scheme and authority. */
-  readonly pseudoFields: readonly HeaderField[];
+  /** Method, scheme and authority, of each method. */
+  readonly pseudoFields: PseudoFields;
   /** Requests in flight, whatever the peer allows. */
   readonly streamsMax: number;
   /** How much of an answer's body is kept. */
@@ -99,7 +99,7 @@ export class Http2Connection implements WireListener, FrameListener {
     this.timers = options.timers;
     const workMax = PEER_WORK_MAX + PEER_WORK_PER_STREAM * options.streamsMax;
     this.decoder = new FrameDecoder(this, { workMax });
-    this.pseudoBytesMax = headerBytesMax(options.pseudoFields, '');
+    this.pseudoBytesMax = pseudoBytesMax(options.pseudoFields);
     this.writer = new FrameWriter(
       (bytes) => wire.write(bytes),
       () => this.abandon('connection-lost', 'the peer does not read'),
@@ -154,14 +154,14 @@ export class Http2Connection implements WireListener, FrameListener {
   /** Sends a request. There must be room, and its header must fit into one frame. */
   send(exchange: Exchange): void {
     const { writer, encoder, options } = this;
-    const { fields, path, body } = exchange.request;
+    const { fields, path, body, method = 'POST' } = exchange.request;
     const id = this.streams.open(exchange);
     exchange.begin(this.timers.now(), this.bodies.streamWindow);
 
     const flags = body.length === 0 ? FLAG.endHeaders | FLAG.endStream : FLAG.endHeaders;
     const bytesMax = this.pseudoBytesMax + headerBytesMax(fields, path);
     const position = writer.beginHeaders(id, flags, bytesMax);
-    encoder.write(options.pseudoFields, fields, path, body.length);
+    encoder.write(options.pseudoFields[method], fields, path, body.length);
     writer.endHeaders(position);
     if (body.length > 0) this.bodies.send(id, exchange);
     writer.planFlush();

@@ -2,8 +2,10 @@ import type { Sender } from '../../runtime/fairness/sender-queue.ts';
 import type { ProxyReason } from '../proxy/proxy-fault.ts';
 import type { HeaderField } from './hpack/header-field.ts';
 
-/** A POST request to an origin. */
+/** A request to an origin. */
 export interface Http2Request {
+  /** By default POST. */
+  readonly method?: 'DELETE' | undefined;
   /** Path and query; printable ASCII without spaces. */
   readonly path: string;
   /** Without method, scheme, authority, path and content-length. Prepared once for many requests. */

@@ -32,6 +32,19 @@ export const apnsReasons: ReasonMeanings = {
     advice:
       'Check which app registers and with which `kind`, and that the key belongs to the team of this app.',
   },
+  ChannelNotRegistered: {
+    why: 'Apple knows no such broadcast channel',
+    advice: 'Create it again, in the environment that `apns.environment` of the instance names.',
+  },
+  BadChannelId: {
+    why: 'Apple does not accept the id of the broadcast channel',
+    advice: 'Delete the channel, and create another one.',
+  },
+  FeatureNotEnabled: {
+    why: 'broadcast channels are not switched on for the app',
+    advice:
+      'Switch on Broadcast Capability for the bundle id in the Apple developer account (Certificates, Identifiers & Profiles, Identifiers).',
+  },
   Unregistered: {
     why: 'the app was removed from the device, or has a new token',
     advice: OPEN_APP,

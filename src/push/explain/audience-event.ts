@@ -1,5 +1,6 @@
 import type { DeviceStory } from '../model/delivery.ts';
 import type { PublishStatus } from '../model/publish.ts';
+import { reaches } from '../model/token-kind.ts';
 import { type TimelineEvent, timeText } from './timeline.ts';
 
 const outside: Readonly<Record<DeviceStory['kind'], Pick<TimelineEvent, 'detail' | 'advice'>>> = {
@@ -67,7 +68,7 @@ export function audienceEvent(
 
 /** Whether the publish is for tokens like that of the device. */
 export function isOfKind({ platform, tokenKind, apns }: DeviceStory): boolean {
-  return platform !== 'apns' || tokenKind === apns?.kind;
+  return platform !== 'apns' || reaches(apns?.kind, tokenKind);
 }
 
 function otherKind({ tokenKind, apns }: DeviceStory): string {

@@ -3,7 +3,7 @@ import type { Platform } from './device.ts';
 import type { NewDevicePause, ShownPause } from './device-pause.ts';
 import type { StoredLiveUser } from './live.ts';
 import type { PublishId, PublishTarget } from './publish.ts';
-import type { TokenKind } from './token-kind.ts';
+import type { DeviceKind } from './token-kind.ts';
 
 /** A publish that is being planned or delivered. */
 export interface PublishUnderWay {
@@ -243,7 +243,7 @@ export interface DeviceStory {
   /** The text that it gets in its present language; `undefined`: what the payload says. */
   readonly text?: { readonly language: string; readonly of: string } | undefined;
   /** What its token is for; `undefined`: an ordinary one, or no longer known. */
-  readonly tokenKind?: TokenKind | undefined;
+  readonly tokenKind?: DeviceKind | undefined;
   /** Which of Apple's tokens the publish is for; `undefined`: ordinary ones, which get an alert. */
   readonly apns?: ApnsAudience | undefined;
   /** The live result of its user; `undefined`: none, or unknown. */

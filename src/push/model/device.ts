@@ -1,7 +1,7 @@
 import type { Branded } from '../../runtime/branded.ts';
 import type { DevicePause } from './device-pause.ts';
 import type { Preferences } from './preferences.ts';
-import type { TokenKind } from './token-kind.ts';
+import type { DeviceKind } from './token-kind.ts';
 
 export const platforms = ['apns', 'fcm', 'web'] as const;
 
@@ -34,7 +34,7 @@ export interface NewDevice extends DeviceToken {
   /** The APNs topic; on other platforms `undefined`. */
   readonly bundleId: string | undefined;
   /** `undefined`: the app's ordinary token. */
-  readonly kind?: TokenKind | undefined;
+  readonly kind?: DeviceKind | undefined;
   /** The identity of the app's ordinary token, when this one is to be deleted with it. */
   readonly parent?: string | undefined;
   readonly metadata: DeviceMetadata;
@@ -61,7 +61,7 @@ export interface Recipient {
   readonly token: string;
   readonly bundleId: string | undefined;
   /** `undefined`: an ordinary token. */
-  readonly kind?: TokenKind | undefined;
+  readonly kind?: DeviceKind | undefined;
   readonly userId: string | undefined;
   /** When the device last registered, or changed its token, user or metadata. */
   readonly seenAtMs: number;

@@ -1,5 +1,6 @@
 import { isGiven, isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
 import type { Platform, Recipient } from '../model/device.ts';
+import { reaches } from '../model/token-kind.ts';
 import { FieldFault } from '../refusal.ts';
 import { type ApnsPayload, readApnsPayload } from './apns.ts';
 import { type FcmPayload, readFcmPayload } from './fcm.ts';
@@ -32,7 +33,7 @@ export function isFor(
   { platform, kind }: Pick<Recipient, 'platform' | 'kind'>,
 ): boolean {
   return platform === 'apns'
-    ? payloads.apns !== undefined && payloads.apns.kind === kind
+    ? payloads.apns !== undefined && reaches(payloads.apns.kind, kind)
     : payloads[platform] !== undefined;
 }
 

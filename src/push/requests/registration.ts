@@ -2,7 +2,7 @@ import { isGiven, isJsonObject, type JsonObject } from '../../runtime/json-objec
 import type { DeviceMetadata, DeviceToken, NewDevice, Platform } from '../model/device.ts';
 import type { PushInstance } from '../model/instance.ts';
 import { tokenIdentity } from '../model/token-identity.ts';
-import { furtherToken, isTokenKind, tokenKinds } from '../model/token-kind.ts';
+import { isTokenKind, storedToken, tokenKinds } from '../model/token-kind.ts';
 import { FieldFault, PushRefusal, refuseField } from '../refusal.ts';
 import { readMetadataAt } from './metadata.ts';
 import { readWebToken } from './web-subscription.ts';
@@ -15,7 +15,9 @@ const APNS_TOKEN = /^(?:[0-9a-f]{2}){8,200}$/i;
 const APNS_TOKEN_RULE = 'must be the hex of 8 to 200 bytes';
 
 /** Sent as a header. Source: push protocol, §3.3 (`missing-bundle-id` is valid, too). */
-const BUNDLE_ID = /^[A-Za-z0-9._-]{1,255}$/;
+export const BUNDLE_ID = /^[A-Za-z0-9._-]{1,255}$/;
+export const BUNDLE_ID_RULE =
+  'must be a string of 1 to 255 letters, digits and the characters . _ -';
 
 const FCM_TOKEN = /^[\x21-\x7e]{1,4096}$/;
 
@@ -62,16 +64,13 @@ function readApns(body: JsonObject): PlatformFields | PushRefusal {
   const hex = readApnsToken(token);
   if (hex === undefined) return refuse('token', APNS_TOKEN_RULE);
   if (typeof bundleIdentifier !== 'string' || !BUNDLE_ID.test(bundleIdentifier)) {
-    return refuse(
-      'bundleIdentifier',
-      'must be a string of 1 to 255 letters, digits and the characters . _ -',
-    );
+    return refuse('bundleIdentifier', BUNDLE_ID_RULE);
   }
   const further = readFurther(body);
   if (further instanceof PushRefusal) return further;
   const { kind } = further;
   return {
-    token: kind === undefined ? hex : furtherToken(kind, hex),
+    token: kind === undefined ? hex : storedToken(kind, hex),
     identity: apnsIdentity(hex),
     bundleId: bundleIdentifier,
     ...further,

@@ -126,6 +126,13 @@ export const statuses = {
     when: 'The head of a request is larger than 16 KiB, or has more than 198 headers. The connection is closed.',
     advice: 'Check the headers that proxies and cookies add.',
   },
+  'bad-gateway': {
+    status: 502,
+    title: 'Bad gateway',
+    when: 'Apple does not create or delete a broadcast channel, or does not answer. Nothing was done here.',
+    advice:
+      'The text has the reason of Apple. `FeatureNotEnabled`: switch on Broadcast Capability for the bundle id in the Apple developer account. `CannotCreateChannelConfig`: delete channels that are no longer needed.',
+  },
   store: {
     status: 503,
     title: 'Service Unavailable',

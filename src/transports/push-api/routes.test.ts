@@ -243,6 +243,7 @@ describe('pathForLog', () => {
     expect(pathForLog(`${PUBLISH}/publishes/pubid-1/devices/web-1`)).toBe(
       `${PUBLISH}/publishes/pubid-1/devices/…`,
     );
+    expect(pathForLog(`${PUBLISH}/apns-channels/apns-1`)).toBe(`${PUBLISH}/apns-channels/…`);
     expect(pathForLog(`${PUBLISH}/devices/web-1/x`)).toBe(`${PUBLISH}/devices/…`);
   });
 });

@@ -8,6 +8,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 const PUBLISHES = '/publish_api/v1/instances/:instance/publishes';
 const USER_PREFERENCES = '/customer_api/v1/instances/:instance/user-preferences/:rest';
+const CHANNELS = '/publish_api/v1/instances/:instance/apns-channels';
 const DEVICE_API = '/device_api/v1/instances/:instance';
 const DEVICE = `${DEVICE_API}/devices/:platform/:device`;
 
@@ -26,6 +27,9 @@ export const routes = [
   ['DELETE', `${PUBLISHES}/:publishId`, 'cancelPublish'],
   ['GET', `${PUBLISHES}/:publishId/pauses`, 'readPauses'],
   ['GET', `${PUBLISHES}/:publishId/devices/:device`, 'explainDevice'],
+  ['POST', CHANNELS, 'createChannel'],
+  ['GET', CHANNELS, 'listChannels'],
+  ['DELETE', `${CHANNELS}/:device`, 'deleteChannel'],
   ['DELETE', '/customer_api/v1/instances/:instance/users/:rest', 'deleteUser'],
   // Used by the library for Node.js.
   ['DELETE', '/user_api/v1/instances/:instance/users/:rest', 'deleteUser'],
@@ -245,6 +249,7 @@ function lacksInstance([
 export function pathForLog(path: string): string {
   return path
     .replace(/^(\/publish_api\/.*?\/devices\/).+/, '$1…')
+    .replace(/^(\/publish_api\/.*?\/apns-channels\/).+/, '$1…')
     .replace(/(\/devices\/[^/]*\/)[^/]+/g, '$1…')
     .replace(/(\/(?:users|user-preferences)\/).+/, '$1…')
     .slice(0, PATH_CHARACTERS_IN_LOG);

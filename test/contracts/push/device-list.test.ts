@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
+import type { StoredChannel } from '../../../src/push/broadcast-channels.ts';
 import type { DeviceId } from '../../../src/push/model/device.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
+import { StoredChannels } from '../../../src/stores/push/devices/channels.ts';
 import { type DeviceFilter, DeviceList } from '../../../src/stores/push/devices/device-list.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { readCounts } from '../../../src/stores/push/devices/instance-counts.ts';
@@ -179,6 +181,28 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
     expect(await ids({ kind: 'voip', pausedAtMs: NOW_MS })).toEqual([]);
     const shown = await list.list({ instance, filter: ALL, after: 0, limit: 9 });
     expect(shown.devices.map(({ kind }) => kind)).toEqual(['voip', 'widgets', undefined, 'voip']);
+  });
+
+  it('has the broadcast channels, with their interests', async () => {
+    const channels = new StoredChannels(database);
+    await register({ platform: 'apns', kind: 'liveactivity' });
+    const ofKind = async (kind: 'channel' | 'channel-latest', names: readonly string[]) => {
+      const device = newDevice({ platform: 'apns', kind, token: `${kind}:AAB=`, bundleId: 'a.b' });
+      await devices.register({ instance, device, nowMs: NOW_MS, interests: { names } });
+      return device.id;
+    };
+    const plain = await ofKind('channel', ['b', 'a']);
+    const latest = await ofKind('channel-latest', []);
+    const first = { channel: 'AAB=', bundleId: 'a.b', storage: 'none', interests: ['a', 'b'] };
+    expect(await channels.list(instance)).toEqual([
+      { id: plain, ...first },
+      { id: latest, ...first, storage: 'latest', interests: [] },
+    ] as unknown as StoredChannel[]);
+    expect(await channels.count(instance)).toBe(2);
+    expect(await channels.find({ instance, id: plain })).toMatchObject({ id: plain });
+    const other = await makeInstance(database);
+    expect(await channels.find({ instance: other, id: plain })).toBeUndefined();
+    expect(await channels.list(other)).toEqual([]);
   });
 
   it('comes in pages by an interest that many devices have', async () => {

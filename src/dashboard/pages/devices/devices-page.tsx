@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { TokenKind } from '../../api/answers.ts';
+import type { DeviceKind } from '../../api/answers.ts';
 import { Button, Search, StateChoice } from '../../parts/controls.tsx';
 import { counted } from '../../parts/formats.ts';
 import { PagedCard } from '../../parts/more.tsx';
@@ -14,7 +14,7 @@ import { UnreachedPage } from './unreached.tsx';
 
 const fields = ['user', 'interest', 'id'] as const;
 const states = ['paused'] as const;
-const tokenKinds: readonly TokenKind[] = [
+const tokenKinds: readonly DeviceKind[] = [
   'liveactivity-start',
   'liveactivity',
   'voip',
@@ -24,6 +24,8 @@ const tokenKinds: readonly TokenKind[] = [
   'location',
   'fileprovider',
   'pushtotalk',
+  'channel',
+  'channel-latest',
 ];
 const WHOLE_ID = /^(apns|fcm|web)-[\da-f-]{36}$/i;
 /** The shortest prefix of an id that the server accepts. */

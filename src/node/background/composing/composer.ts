@@ -13,7 +13,7 @@ import { byPlatform, type Platform } from '../../../push/model/device.ts';
 import type { InstanceDirectory, PushInstance } from '../../../push/model/instance.ts';
 import type { LiveRequest, LiveUserState } from '../../../push/model/live.ts';
 import type { PublishTarget } from '../../../push/model/publish.ts';
-import type { TokenKind } from '../../../push/model/token-kind.ts';
+import { reaches, type TokenKind } from '../../../push/model/token-kind.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
 import { readDraft } from '../../../push/requests/publish-faults.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
@@ -223,7 +223,7 @@ async function countAudience(
     read += PAGE_DEVICES;
     for (const { platform, kind } of recipients) {
       // Tokens of another kind get nothing of it.
-      if (platform === 'apns' && kind !== wanted) continue;
+      if (platform === 'apns' && !reaches(wanted, kind)) continue;
       devices++;
       platforms[platform]++;
     }

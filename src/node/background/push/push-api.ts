@@ -1,5 +1,6 @@
 import type { Config } from '../../../config/schema.ts';
 import { sharesPort } from '../../../config/settings/shared-port.ts';
+import { ApnsGateway } from '../../../gateways/apns/apns-gateway.ts';
 import type { ShareRate } from '../../../push/rate-exchange.ts';
 import type { PushTaps } from '../../../push/watching/push-tap.ts';
 import { listenPort } from '../../../runtime/listen-host.ts';
@@ -9,6 +10,7 @@ import type { Log } from '../../../runtime/ports.ts';
 import type { Certificate } from '../../../runtime/tls/certificate.ts';
 import { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
 import type { Database } from '../../../stores/database/database.ts';
+import { StoredChannels } from '../../../stores/push/devices/channels.ts';
 import { StoredDevices } from '../../../stores/push/devices/device-store.ts';
 import { StoredPreferences } from '../../../stores/push/devices/preferences.ts';
 import type { StoredStories } from '../../../stores/push/publishes/device-story.ts';
@@ -110,6 +112,13 @@ export function serveApi(parts: PushApiParts): AcceptPublish {
   const { endpoints, acceptPublish } = createPushEndpoints({
     instances: parts.instances.directory,
     devices: new StoredDevices(parts.database),
+    channels: {
+      stored: new StoredChannels(parts.database),
+      at(instance) {
+        const gateway = delivery.gateways.byNumber(instance)?.gateways.apns;
+        return gateway instanceof ApnsGateway ? gateway.channels : undefined;
+      },
+    },
     preferences: new StoredPreferences(parts.database),
     publishes: parts.publishes,
     stories: parts.stories,

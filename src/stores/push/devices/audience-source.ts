@@ -2,7 +2,7 @@ import type { SQL } from 'bun';
 import type { AudienceSource, NumberRange } from '../../../push/audience-source.ts';
 import type { DeviceId, Platform, Recipient } from '../../../push/model/device.ts';
 import type { DevicePause } from '../../../push/model/device-pause.ts';
-import type { TokenKind } from '../../../push/model/token-kind.ts';
+import type { DeviceKind } from '../../../push/model/token-kind.ts';
 import type { Database } from '../../database/database.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 import { type PauseColumns, pauseOf } from './device-pauses.ts';
@@ -25,7 +25,7 @@ interface RecipientRow extends Pick<PauseColumns, 'paused_until'>, PreferenceCol
   readonly platform: Platform;
   readonly token: string;
   readonly bundle_id: string | null;
-  readonly kind: TokenKind | null;
+  readonly kind: DeviceKind | null;
   readonly user_id: string | null;
   readonly seen_at: BigInteger;
   readonly accepted_at: BigInteger | null;

@@ -2,7 +2,7 @@ import { endpointOrigin } from '../../../push/delivering/routes/endpoint-origin.
 import type { DeviceKey } from '../../../push/device-store.ts';
 import type { DeviceStory } from '../../../push/model/delivery.ts';
 import type { DeviceId, Platform } from '../../../push/model/device.ts';
-import { hexOfToken } from '../../../push/model/token-kind.ts';
+import { bareToken } from '../../../push/model/token-kind.ts';
 import type { Database } from '../../database/database.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import { columns, type ListedDevice, type ListedRow, listedDevice } from './device-list.ts';
@@ -80,7 +80,7 @@ export async function readKnownDevice(
 
 function registeredDevice(row: RegisteredRow): RegisteredDevice {
   const { bundle_id, parent, platform } = row;
-  const token = row.kind === null ? row.token : hexOfToken(row.token);
+  const token = row.kind === null ? row.token : bareToken(row.token);
   // Half of a token that is not much longer would be too much.
   const shown = Math.min(TOKEN_SHOWN, token.length >> 1);
   return {

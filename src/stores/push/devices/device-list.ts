@@ -2,7 +2,7 @@ import type { SQL } from 'bun';
 import type { DeviceId, DeviceMetadata, Platform } from '../../../push/model/device.ts';
 import type { DevicePause } from '../../../push/model/device-pause.ts';
 import type { Preferences } from '../../../push/model/preferences.ts';
-import type { TokenKind } from '../../../push/model/token-kind.ts';
+import type { DeviceKind } from '../../../push/model/token-kind.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { pause } from '../../../runtime/time/pause.ts';
 import type { Database } from '../../database/database.ts';
@@ -27,7 +27,7 @@ export interface DeviceFilter {
   /** Only devices whose id begins with this. Long enough for few devices of all instances to have it. */
   readonly idPrefix?: string | undefined;
   /** Only further tokens of this kind. */
-  readonly kind?: TokenKind | undefined;
+  readonly kind?: DeviceKind | undefined;
   /** Only devices whose pause lasts longer than until then. */
   readonly pausedAtMs?: number | undefined;
 }
@@ -39,7 +39,7 @@ export interface ListedDevice {
   readonly id: DeviceId;
   readonly platform: Platform;
   /** What its token is for; `undefined`: it is the ordinary one of its app. */
-  readonly kind: TokenKind | undefined;
+  readonly kind: DeviceKind | undefined;
   readonly userId: string | undefined;
   readonly registeredAtMs: number;
   readonly seenAtMs: number;
@@ -60,7 +60,7 @@ export interface ListedRow extends PauseColumns, PreferenceColumns {
   readonly number: BigInteger;
   readonly id: DeviceId;
   readonly platform: Platform;
-  readonly kind: TokenKind | null;
+  readonly kind: DeviceKind | null;
   readonly user_id: string | null;
   readonly registered_at: BigInteger;
   readonly seen_at: BigInteger;

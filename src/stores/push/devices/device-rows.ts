@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
 import type { DeviceId, Platform } from '../../../push/model/device.ts';
-import type { TokenKind } from '../../../push/model/token-kind.ts';
+import type { DeviceKind } from '../../../push/model/token-kind.ts';
 import { lockRows } from '../../database/dialect.ts';
 import { type BigInteger, inPieces, isAmong } from '../../database/rows.ts';
 import type { Later } from '../../database/write-queue.ts';
@@ -16,7 +16,7 @@ export interface DeviceChange {
 export interface DeviceRow {
   readonly number: number;
   readonly platform: Platform;
-  readonly kind: TokenKind | undefined;
+  readonly kind: DeviceKind | undefined;
   readonly userId: string | undefined;
   /** The identity of its token: equal exactly for the same app on the same device. */
   readonly identity: string;
@@ -56,7 +56,7 @@ const locks = { unchanged: 'FOR NO KEY UPDATE', present: 'FOR KEY SHARE' } as co
 
 interface LockedRow extends DeletedRow {
   readonly platform: Platform;
-  readonly kind: TokenKind | null;
+  readonly kind: DeviceKind | null;
   readonly user_id: string | null;
   readonly token_identity: string;
 }

@@ -1,6 +1,6 @@
 import type { NewUser } from '../../../push/device-store.ts';
 import type { NewDevice } from '../../../push/model/device.ts';
-import { FURTHER_TOKENS_MAX, type TokenKind } from '../../../push/model/token-kind.ts';
+import { type DeviceKind, FURTHER_TOKENS_MAX } from '../../../push/model/token-kind.ts';
 import { exclusively } from '../../database/dialect.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import type { DeviceChange, DeviceRow } from './device-rows.ts';
@@ -10,7 +10,7 @@ type Joining = Pick<NewDevice, 'platform' | 'kind'>;
 
 interface OtherRow {
   readonly number: BigInteger;
-  readonly kind: TokenKind | null;
+  readonly kind: DeviceKind | null;
 }
 
 /**
@@ -59,7 +59,7 @@ export async function childrenOf(
 }
 
 /** Those of the same kind are the first to leave. `others` begins with the one inactive longest. */
-function surplusOfKind(others: readonly OtherRow[], kind: TokenKind): readonly BigInteger[] {
+function surplusOfKind(others: readonly OtherRow[], kind: DeviceKind): readonly BigInteger[] {
   const further = others.filter((other) => other.kind !== null);
   const surplus = Math.max(0, further.length + 1 - FURTHER_TOKENS_MAX);
   const [same, different] = [true, false].map((isSame) =>

@@ -11,7 +11,7 @@ import {
   readOutline,
 } from '../../../push/model/publish-outline.ts';
 import { findLanguage } from '../../../push/model/texts.ts';
-import type { TokenKind } from '../../../push/model/token-kind.ts';
+import type { DeviceKind } from '../../../push/model/token-kind.ts';
 import type { StoryKey, StoryStore } from '../../../push/story-store.ts';
 import type { Database } from '../../database/database.ts';
 import type { BigInteger } from '../../database/rows.ts';
@@ -39,7 +39,7 @@ interface PublishRow {
 interface KnownDevice {
   readonly number: number;
   readonly platform: Platform;
-  readonly tokenKind: TokenKind | undefined;
+  readonly tokenKind: DeviceKind | undefined;
   readonly userId: string | undefined;
   readonly registeredAtMs: number;
   readonly removed: DeviceStory['removed'];
@@ -50,7 +50,7 @@ interface KnownDevice {
 interface KnownRow extends PauseColumns, PreferenceColumns {
   readonly number: BigInteger;
   readonly platform: Platform;
-  readonly kind: TokenKind | null;
+  readonly kind: DeviceKind | null;
   readonly user_id: string | null;
   readonly registered_at: BigInteger;
   readonly removed_at: BigInteger | null;

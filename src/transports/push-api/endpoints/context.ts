@@ -1,4 +1,6 @@
 import type { App } from '../../../channels/app.ts';
+import type { BroadcastChannels } from '../../../push/broadcast-channels.ts';
+import type { ChannelStore } from '../../../push/channel-store.ts';
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
 import type { DeviceStore } from '../../../push/device-store.ts';
 import type { LivePublish } from '../../../push/live/live-stage.ts';
@@ -38,10 +40,18 @@ export interface LivePublishes {
   ask(publish: LivePublish): void;
 }
 
+/** The broadcast channels of the instances. */
+export interface Channels {
+  readonly stored: ChannelStore;
+  /** Those of an instance at Apple; `undefined`: it has no key for Apple. */
+  at(instance: number): BroadcastChannels | undefined;
+}
+
 /** What the endpoints share. */
 export interface EndpointContext {
   readonly instances: InstanceDirectory;
   readonly devices: DeviceStore;
+  readonly channels: Channels;
   readonly preferences: PreferenceStore;
   readonly publishes: PublishStore;
   readonly stories: Pick<StoryStore, 'story'>;

@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
+import { MemoryChannels } from '../../../../testing/memory-stores/channels.ts';
 import { MemoryDevices, MemoryPreferences } from '../../../../testing/memory-stores/devices.ts';
 import { NO_LIMITS } from '../../../../testing/push-limits.ts';
+import type { BroadcastChannels } from '../../../push/broadcast-channels.ts';
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
 import type { DeviceStory } from '../../../push/model/delivery.ts';
 import type { Platform } from '../../../push/model/device.ts';
@@ -138,6 +140,8 @@ export class PushApi {
   worked = 0;
   readonly logged: object[] = [];
   readonly devices = new MemoryDevices();
+  /** Creates channels at Apple; `undefined`: the instance has no key for it. */
+  apple: BroadcastChannels | undefined;
   readonly publishes: NewPublish[] = [];
   /** For how many publishes there is room. */
   room = Number.POSITIVE_INFINITY;
@@ -173,6 +177,7 @@ export class PushApi {
         byId: (id) => (id.toLowerCase() === this.instance?.id ? this.instance : undefined),
       },
       devices: this.listened(this.devices),
+      channels: { stored: this.listened(new MemoryChannels(this.devices)), at: () => this.apple },
       preferences: this.listened(new MemoryPreferences(this.devices)),
       publishes: this.listened(this.publishStore()),
       stories: this.listened({

@@ -2,6 +2,7 @@ import { type ShareRate, unshared } from '../../../push/rate-exchange.ts';
 import { noTaps, type PushTaps } from '../../../push/watching/push-tap.ts';
 import type { Endpoints } from '../call.ts';
 import { BackendRates } from './backend/backend-rates.ts';
+import { createChannel, deleteChannel, listChannels } from './backend/channels.ts';
 import { deleteUser } from './backend/delete-user.ts';
 import { explainDevice } from './backend/explain-device.ts';
 import { type AcceptPublish, createAcceptPublish, publish } from './backend/publish.ts';
@@ -53,6 +54,9 @@ export function createPushEndpoints(options: PushEndpointOptions): PushEndpoints
     cancelPublish: cancelPublish(context),
     readPauses: readPauses(context),
     explainDevice: explainDevice(context),
+    createChannel: createChannel(context),
+    listChannels: listChannels(context),
+    deleteChannel: deleteChannel(context),
     deleteUser: deleteUser(context),
     readUserPreferences: readUserPreferences(context),
     setUserPreferences: setUserPreferences(context),
