@@ -144,6 +144,8 @@ describe('a configuration', () => {
       name: '',
       limits: DEFAULT_LIMITS,
       whenUserIsFull: 'refuse',
+      timeZone: 'UTC',
+      quietHours: null,
       webhooks: [],
     });
     expect(full?.apns).toEqual({ ...apns, environment: 'production', origin: null, caFile: null });

@@ -338,8 +338,11 @@ export const metricRows = {
   pushLeftOut: {
     name: 'fanfare_push_left_out_total',
     kind: 'counter',
-    help: 'Devices that did not get a notification by a rule of this server, by reason. `gave-way`: their publish waited only for failures, and newer ones needed its room. `retries-ended`: it failed for `limits.retryHours`. `too-many-for-device`: more than 100 publishes waited for the device.',
-    label: { name: 'reason', values: ['gave-way', 'retries-ended', 'too-many-for-device'] },
+    help: 'Devices that did not get a notification by a rule of this server, by reason. `gave-way`: their publish waited only for failures, and newer ones needed its room. `retries-ended`: it failed for `limits.retryHours`. `too-many-for-device`: more than 100 publishes waited for the device. `quiet-hours`: its time to live ended before its quiet hours did.',
+    label: {
+      name: 'reason',
+      values: ['gave-way', 'retries-ended', 'too-many-for-device', 'quiet-hours'],
+    },
   },
   pushPausedDevices: {
     name: 'fanfare_push_paused_devices',

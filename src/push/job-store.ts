@@ -24,6 +24,7 @@ export interface JobStore {
   /**
    * Records the results of a job's devices, except for those that `settlePart` has recorded. Deletes devices whose
    * tokens are dead, and finishes the publish after its last job. If the publish was cancelled, nothing is retried.
+   * A page with devices that are due later may be claimed again when they are.
    *
    * An expired claim still counts until another server claims the job, because this may repeat a call whose answer was
    * lost.

@@ -27,7 +27,7 @@ export interface AddedPage {
   /** The number of its publish. */
   readonly publish: number;
   readonly page: NewPage;
-  /** The page is claimed by this server until then; `undefined`: any server may claim it. */
+  /** The page is claimed by this server until then; `undefined`: any server may claim it when its first device is due. */
   readonly claimedUntilMs: number | undefined;
   /** Set if the page waits for open circuits only: it is not claimed, and any server may claim it from then on. */
   readonly heldUntilMs?: number | undefined;

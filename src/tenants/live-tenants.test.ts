@@ -62,6 +62,7 @@ describe('the live instances', () => {
       keyUses: expect.any(KeyUses),
       limits: DEFAULT_LIMITS,
       whenUserIsFull: 'refuse',
+      timeZone: 'UTC',
       web: undefined,
       webhooks: [],
     });

@@ -10,6 +10,7 @@ export interface LiveInstance {
 /** What the push side knows of an instance. `number` identifies its rows in the store. */
 export function pushInstance(settings: InstanceSettings, number: number): PushInstance {
   const { id, name, secretKeys, app, limits, whenUserIsFull, web, webhooks } = settings;
+  const { timeZone, quietHours } = settings;
   return {
     id,
     number,
@@ -18,6 +19,8 @@ export function pushInstance(settings: InstanceSettings, number: number): PushIn
     appId: app,
     limits,
     whenUserIsFull,
+    timeZone,
+    quietHours: quietHours ?? undefined,
     web: web && {
       vapidPublicKey: web.vapid.publicKey,
       declarative: web.declarative,

@@ -66,7 +66,7 @@ export class MemoryBacklog implements BacklogStore {
     const waiting = pages.flatMap((page) =>
       page.devices.filter((device) => {
         const fate = page.fates.get(device);
-        return fate === undefined ? page.isHeld : fate.state === 'retrying';
+        return fate === undefined ? isHeld(page) : fate.state === 'retrying';
       }),
     );
     for (const { number, userId } of this.devices.of(publish.instance)) {
@@ -86,7 +86,7 @@ function waitsForFailures(kept: KeptPublish): boolean {
 
 function heldPages({ pages }: KeptPublish): readonly KeptPage[] {
   return pages.filter(
-    ({ state, isHeld, claimedBy }) => state === 'waiting' && isHeld && claimedBy === undefined,
+    (page) => page.state === 'waiting' && isHeld(page) && page.claimedBy === undefined,
   );
 }
 
@@ -104,4 +104,9 @@ function waitingOn(kept: KeptPublish, platform: Platform): number {
   });
   const retrying = retriesOf(kept).filter((fate) => fate.platform === platform).length;
   return onPages.reduce((sum, devices) => sum + devices, retrying);
+}
+
+/** Other devices of a page that has some for later are untried. */
+function isHeld(page: KeptPage): boolean {
+  return page.isHeld && page.dues.length === 0;
 }

@@ -102,7 +102,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
 
   async addPage({
     publish,
-    page: { after, upTo, devices, planned, isLast = false },
+    page: { after, upTo, devices, planned, isLast = false, dues = [], leftOut = [] },
     claimedUntilMs,
     heldUntilMs,
   }: AddedPage): Promise<number | undefined> {
@@ -115,6 +115,8 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
       forget(kept.plan);
     }
     const number = this.pages().length + 1;
+    const later = dues.flatMap((due) => due.devices);
+    const dueAtMs = later.length === devices.length ? (dues[0]?.atMs ?? 0) : kept.dueAtMs;
     kept.pages.push({
       number,
       devices,
@@ -122,7 +124,10 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
       fates: new Map(),
       state: 'waiting',
       isHeld: heldUntilMs !== undefined,
-      readyAtMs: claimedUntilMs ?? heldUntilMs ?? kept.dueAtMs,
+      dueAtMs,
+      dues,
+      leftOut,
+      readyAtMs: claimedUntilMs ?? heldUntilMs ?? dueAtMs,
       claimedBy: claimedUntilMs === undefined ? undefined : this.server,
     });
     return number;
@@ -182,7 +187,8 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
         const pages = async (some: number) => {
           const due = this.duePages(instance, nowMs).slice(0, some);
           due.sort(([, a], [, b]) => a.number - b.number);
-          for (const [kept, page] of due) jobs.push(...this.claimPage(kept, page, untilMs));
+          for (const [kept, page] of due)
+            jobs.push(...this.claimPage(kept, page, { nowMs, untilMs }));
           return due.length;
         };
         const retries = async (some: number) => {
@@ -205,6 +211,20 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
   }
 
   async settle({ job, results, nowMs }: JobResults): Promise<AfterJob> {
+    if (job.what === 'page' && job.nextDueMs !== undefined) {
+      const after = await this.settlePart({ job, results, nowMs });
+      const page = this.pages().find(({ number }) => number === job.page);
+      if (after === 'stale' || page === undefined) return after;
+      if (after === 'cancelled') {
+        page.state = 'cancelled';
+        forget(page);
+        return after;
+      }
+      page.dueAtMs = job.nextDueMs;
+      page.readyAtMs = job.nextDueMs;
+      page.claimedBy = undefined;
+      return after;
+    }
     this.changeDevices(results, nowMs);
     const kept = this.publishes.byNumber(job.publish.number);
     if (kept === undefined) return 'stale';
@@ -282,7 +302,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     for (const kept of this.publishes.all()) {
       end(kept.plan, kept.dueAtMs);
       for (const page of kept.pages) {
-        end(page, kept.dueAtMs);
+        end(page, page.dueAtMs);
         for (const fate of page.fates.values()) end(fate, fate.dueAtMs);
       }
     }
@@ -379,7 +399,11 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     );
   }
 
-  private claimPage(kept: KeptPublish, page: KeptPage, untilMs: number): readonly Job[] {
+  private claimPage(
+    kept: KeptPublish,
+    page: KeptPage,
+    { nowMs, untilMs }: Pick<WantedJobs, 'nowMs' | 'untilMs'>,
+  ): readonly Job[] {
     if (kept.over !== undefined) {
       page.state = 'cancelled';
       forget(page);
@@ -387,7 +411,12 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     }
     this.claim(page, untilMs);
     page.isHeld = false;
-    const devices = page.devices.filter((device) => !page.fates.has(device));
+    const later = page.dues.filter(({ atMs }) => atMs > nowMs);
+    const isLater = (device: number) => later.some((due) => due.devices.includes(device));
+    const devices = page.devices.filter((device) => !page.fates.has(device) && !isLater(device));
+    const leftOut = new Map(
+      page.leftOut.flatMap(({ devices: some, ...why }) => some.map((one) => [one, why] as const)),
+    );
     return [
       {
         what: 'page',
@@ -395,6 +424,8 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
         publish: underWay(kept),
         devices,
         claimedUntilMs: untilMs,
+        ...(later.length > 0 && { nextDueMs: Math.min(...later.map(({ atMs }) => atMs)) }),
+        ...(leftOut.size > 0 && { leftOut }),
       },
     ];
   }

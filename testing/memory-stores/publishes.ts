@@ -1,4 +1,5 @@
 import { GAVE_WAY, GIVE_WAY_FROM } from '../../src/push/backlog-store.ts';
+import type { LaterDue, LeftOutDevices } from '../../src/push/model/delivery.ts';
 import { type Platform, platforms } from '../../src/push/model/device.ts';
 import type {
   Acceptance,
@@ -46,6 +47,9 @@ export interface KeptPage extends Claimable {
   state: 'waiting' | 'delivered' | 'cancelled';
   /** It waits for open circuits only. */
   isHeld: boolean;
+  dueAtMs: number;
+  readonly dues: readonly LaterDue[];
+  readonly leftOut: readonly LeftOutDevices[];
 }
 
 export interface KeptPublish {
@@ -158,6 +162,7 @@ export class MemoryPublishes implements PublishStore {
       state: stateOf(kept, nowMs),
       createdAtMs: publish.createdAtMs,
       sendAtMs: publish.sendAtMs,
+      nextAtMs: nextAtMsOf(kept),
       platforms: {
         apns: countsOf(kept, 'apns'),
         fcm: countsOf(kept, 'fcm'),
@@ -265,4 +270,12 @@ function reasonsOf(kept: KeptPublish, platform: Platform): PublishStatus['reason
   return [...reasons, { platform, reason: GAVE_WAY, devices: gaveWay }]
     .filter(({ devices }) => devices > 0)
     .sort((a, b) => b.devices - a.devices || (a.reason < b.reason ? -1 : 1));
+}
+
+/** When the next devices are due that wait for a time of their own. */
+function nextAtMsOf({ pages }: KeptPublish): number | undefined {
+  const times = pages.flatMap(({ dues, readyAtMs }) =>
+    dues.length === 0 ? [] : (readyAtMs ?? []),
+  );
+  return times.length === 0 ? undefined : Math.min(...times);
 }

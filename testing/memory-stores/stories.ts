@@ -2,12 +2,13 @@ import { GAVE_WAY } from '../../src/push/backlog-store.ts';
 import type { DeviceEvent, DeviceStory, UsersReached } from '../../src/push/model/delivery.ts';
 import type { DeviceId } from '../../src/push/model/device.ts';
 import type { ShownPause } from '../../src/push/model/device-pause.ts';
+import { readLocalTime } from '../../src/push/model/local-time.ts';
 import { StoreLost } from '../../src/push/store-faults.ts';
 import type { StoryKey, StoryStore } from '../../src/push/story-store.ts';
 import type { KeptDevice, MemoryDevices } from './devices.ts';
 import { liveUsersReached } from './live.ts';
 import { waitingFor } from './paused-devices.ts';
-import type { Fate, KeptPublish, MemoryPublishes } from './publishes.ts';
+import type { Fate, KeptPage, KeptPublish, MemoryPublishes } from './publishes.ts';
 
 /** What happened to the devices and users of publishes, in memory. */
 export class MemoryStories implements StoryStore {
@@ -41,6 +42,8 @@ export class MemoryStories implements StoryStore {
       registeredAtMs: device.registeredAtMs,
       removed: present === undefined ? removalOf(tombstone) : undefined,
       matches: present !== undefined && isNamed(kept, present),
+      due: hasResult || page?.state !== 'waiting' ? undefined : dueOf(kept, page, device.number),
+      preferences: undefined,
       live: kept.live?.users.find(({ userId }) => userId === device.userId),
       hasPayload: kept.publish.platforms.includes(platform),
       tokenKind: present?.registered.kind,
@@ -67,6 +70,12 @@ export class MemoryStories implements StoryStore {
     const live = kept && liveUsersReached(kept);
     return { delivered: those(true), failed: those(false), ...(live && { live }) };
   }
+}
+
+function dueOf({ publish }: KeptPublish, { dues }: KeptPage, device: number): DeviceStory['due'] {
+  const due = dues.find(({ devices }) => devices.includes(device));
+  const { sendAtLocal } = JSON.parse(publish.body);
+  return due && { atMs: due.atMs, local: sendAtLocal && readLocalTime(sendAtLocal) };
 }
 
 function removalOf(tombstone: ReturnType<MemoryDevices['pruned']>): DeviceStory['removed'] {

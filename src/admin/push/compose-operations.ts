@@ -33,6 +33,11 @@ const publishBody = z
       .describe('The event that users get in the app. Takes a caller who may see the app.'),
     webhookUrl: z.unknown().optional(),
     sendAt: z.unknown().optional().describe('When to send it, RFC 3339; without it, at once.'),
+    sendAtLocal: z
+      .unknown()
+      .optional()
+      .describe('When to send it by the clock of each device, such as 2030-01-31T18:00.'),
+    urgent: z.unknown().optional().describe('true: it passes quiet hours.'),
   })
   .describe('The body of a publish, as the push API takes it, with either `interests` or `users`.')
   .meta({ id: 'NewPublish' });
@@ -84,6 +89,9 @@ export const composeOperations: readonly Operation[] = [
           .strictObject({
             devices: count,
             platforms: z.strictObject(byPlatform(() => count)),
+            later: count.describe(
+              'How many of them are due later than the others, by their local time or after their quiet hours.',
+            ),
             more: z
               .boolean()
               .describe('Whether there are more: counting ends after 10,000 devices.'),

@@ -33,6 +33,8 @@ export interface GatewayRequest {
 export interface CountedAudience {
   readonly devices: number;
   readonly platforms: Readonly<Record<Platform, number>>;
+  /** How many of them would get it later than the others, by their local time or after their quiet hours. */
+  readonly later: number;
   /** Whether there are more: counting stops at a limit. */
   readonly more: boolean;
 }

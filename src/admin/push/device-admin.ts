@@ -2,6 +2,7 @@ import { type ExplainOptions, explain } from '../../push/explain/explain.ts';
 import { type Explanation, outcomeOf, type TimelineEvent } from '../../push/explain/timeline.ts';
 import { type DeviceId, platforms } from '../../push/model/device.ts';
 import { readDeviceId } from '../../push/model/device-id.ts';
+import type { PushInstance } from '../../push/model/instance.ts';
 import type { InstanceId } from '../../push/model/instance-id.ts';
 import type { PublishId, PublishState } from '../../push/model/publish.ts';
 import { readPublishId } from '../../push/model/publish-id.ts';
@@ -24,7 +25,7 @@ import { noSuchPublish } from './publish-admin.ts';
 export interface DeviceAdminOptions {
   readonly database: Database;
   /** The number of a served instance. */
-  readonly numberOf: (id: InstanceId) => number | undefined;
+  readonly instanceOf: (id: InstanceId) => PushInstance | undefined;
   /** The gateways that servers have paused for an instance. */
   readonly pauses: (id: InstanceId) => Promise<ExplainOptions['pauses']>;
   /** Shows removed devices in live streams. */
@@ -167,7 +168,8 @@ export class DeviceAdmin {
     id: InstanceId,
     { publish, device }: { readonly publish: PublishId; readonly device: DeviceId },
   ) {
-    const instance = this.numberOf(id);
+    const manners = this.instanceOf(id);
+    const instance = manners.number;
     const nowMs = Date.now();
     const [status, story, pauses] = await Promise.all([
       this.publishes.status({ instance, id: publish, nowMs }),
@@ -176,7 +178,12 @@ export class DeviceAdmin {
     ]);
     if (status === undefined) return undefined;
     if (story === undefined) return { story: undefined };
-    const explanation: Explanation = explain(story, status, { deviceId: device, nowMs, pauses });
+    const explanation: Explanation = explain(story, status, {
+      deviceId: device,
+      nowMs,
+      pauses,
+      manners,
+    });
     return { story: { status, explanation } };
   }
 
@@ -191,9 +198,13 @@ export class DeviceAdmin {
   }
 
   private numberOf(id: InstanceId): number {
-    const number = this.options.numberOf(id);
-    if (number === undefined) throw new OperationRefused('not-found', `There is no instance ${id}`);
-    return number;
+    return this.instanceOf(id).number;
+  }
+
+  private instanceOf(id: InstanceId): PushInstance {
+    const instance = this.options.instanceOf(id);
+    if (instance !== undefined) return instance;
+    throw new OperationRefused('not-found', `There is no instance ${id}`);
   }
 }
 

@@ -74,6 +74,9 @@ export const shownPublishDetails = z
   .strictObject({
     ...facts,
     dueAtMs: time.describe('When it was or is due. Milliseconds since 1970.'),
+    nextAtMs: time
+      .nullable()
+      .describe('When the next devices are due that wait for a time of their own; null: none do.'),
     platforms: z.strictObject(byPlatform(() => counts)),
     live: z
       .strictObject({
@@ -194,6 +197,7 @@ export function showPublishDetails(
     createdAtMs,
     sendAtMs: sendAtMs ?? null,
     dueAtMs: found.dueAtMs,
+    nextAtMs: status.nextAtMs ?? null,
     finishedAtMs: found.finishedAtMs ?? null,
     delivered,
     opened,

@@ -25,6 +25,7 @@ export const publishStatus = z.object({
   state: text,
   createdAtMs: count,
   sendAtMs: count.nullable(),
+  nextAtMs: count.nullable().default(null),
   platforms: z.record(z.enum(platforms), counts),
   live: z
     .object({
@@ -78,7 +79,8 @@ const states: Readonly<Record<string, string>> = {
 };
 
 export function describeStatus(status: Status, instance: string): string {
-  const { id, state, createdAtMs, sendAtMs, platforms, delivered, opened, reasons } = status;
+  const { id, state, createdAtMs, sendAtMs, nextAtMs, platforms, delivered, opened } = status;
+  const { reasons } = status;
   const meaning = states[state];
   const rows = Object.entries(platforms).map(([platform, devices]) => [
     platform,
@@ -89,6 +91,7 @@ export function describeStatus(status: Status, instance: string): string {
     `  state      ${state}${meaning === undefined ? '' : `: ${meaning}`}`,
     `  published  ${timeOf(createdAtMs)}`,
     `  send at    ${sendAtMs === null ? 'once accepted' : timeOf(sendAtMs)}`,
+    ...(nextAtMs === null ? [] : [`  next due   ${timeOf(nextAtMs)}`]),
     ...ruleOf(status),
     ...liveOf(status),
     `  reported   delivered by ${countOf(delivered, 'device')}, opened by ${countOf(opened, 'device')}`,

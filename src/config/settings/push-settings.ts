@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isTimeOfDay, readTimeZone } from '../../runtime/time/time-zone.ts';
 import { isObject, isPlainJson, PLAIN_JSON } from './plain-json.ts';
 import {
   BYTES_MAX,
@@ -224,6 +225,16 @@ const webhook = z.strictObject({
     .describe('An object to send with each event.'),
 });
 
+const timeOfDay = (description: string) =>
+  text(description).refine(isTimeOfDay, { error: 'must be a time such as 22:00' });
+
+const quietHours = z
+  .strictObject({
+    from: timeOfDay('When they begin, as HH:MM.'),
+    to: timeOfDay('When they end, as HH:MM. They may go over midnight.'),
+  })
+  .refine(({ from, to }) => from !== to, { error: 'must begin and end at different times' });
+
 const instanceId = textThat(
   /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
   'be a UUID such as 6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
@@ -282,6 +293,18 @@ export const instanceSettings = z
       .default('refuse')
       .describe(
         'What to do when a user who has 100 devices on a platform signs in on another one: refuse it with 422, or remove the device that was seen longest ago.',
+      ),
+    timeZone: text('The time zone of devices that say none, a name of the IANA database.')
+      .refine((zone) => readTimeZone(zone) !== undefined, {
+        error: 'must be a time zone of the IANA database, for example Europe/Berlin',
+      })
+      .default('UTC'),
+    quietHours: quietHours
+      .meta({ id: 'QuietHours' })
+      .nullable()
+      .default(null)
+      .describe(
+        'When notifications wait, by the local time of each device that says nothing itself; null = they do not wait.',
       ),
     apns: apns.meta({ id: 'ApnsSettings' }).optional(),
     fcm: fcm.meta({ id: 'FcmSettings' }).optional(),

@@ -622,6 +622,8 @@ export type ChangedInstance = {
   readonly app?: string | undefined;
   readonly limits: InstanceLimits;
   readonly whenUserIsFull: "refuse" | "replace-oldest";
+  readonly timeZone: string;
+  readonly quietHours: QuietHours | null;
   readonly apns?: ApnsSettings | undefined;
   readonly fcm?: FcmSettings | undefined;
   readonly web?: WebSettings | undefined;
@@ -859,6 +861,8 @@ export type Instance = {
   readonly app?: string | undefined;
   readonly limits: InstanceLimits;
   readonly whenUserIsFull: "refuse" | "replace-oldest";
+  readonly timeZone: string;
+  readonly quietHours: QuietHours | null;
   readonly apns?: ApnsSettings | undefined;
   readonly fcm?: FcmSettings | undefined;
   readonly web?: WebSettings | undefined;
@@ -870,6 +874,8 @@ export type InstanceChanges = {
   readonly app?: string | null | undefined;
   readonly limits?: InstanceLimitsInput | undefined;
   readonly whenUserIsFull?: "refuse" | "replace-oldest" | undefined;
+  readonly timeZone?: string | undefined;
+  readonly quietHours?: QuietHoursInput | null | undefined;
   readonly apns?: ApnsSettingsInput | null | undefined;
   readonly fcm?: FcmSettingsInput | null | undefined;
   readonly web?: WebSettingsInput | null | undefined;
@@ -975,6 +981,8 @@ export type NewInstance = {
   readonly app?: string | null | undefined;
   readonly limits?: InstanceLimitsInput | undefined;
   readonly whenUserIsFull?: "refuse" | "replace-oldest" | undefined;
+  readonly timeZone?: string | undefined;
+  readonly quietHours?: QuietHoursInput | null | undefined;
   readonly apns?: ApnsSettingsInput | null | undefined;
   readonly fcm?: FcmSettingsInput | null | undefined;
   readonly web?: WebSettingsInput | null | undefined;
@@ -994,6 +1002,8 @@ export type NewPublish = {
   readonly live?: unknown | undefined;
   readonly webhookUrl?: unknown | undefined;
   readonly sendAt?: unknown | undefined;
+  readonly sendAtLocal?: unknown | undefined;
+  readonly urgent?: unknown | undefined;
 };
 
 export type Node = {
@@ -1072,6 +1082,7 @@ export type PublishDetails = {
   readonly delivered: number;
   readonly opened: number;
   readonly dueAtMs: number;
+  readonly nextAtMs: number | null;
   readonly platforms: { readonly apns: DeviceCounts; readonly fcm: DeviceCounts; readonly web: DeviceCounts };
   readonly live: PublishLive | null;
   readonly rule: { readonly app: string; readonly channel: string; readonly event: string } | null;
@@ -1111,7 +1122,7 @@ export type PublishPause = {
 export type PublishPreview = {
   readonly faults: readonly ({ readonly field: string; readonly rule: string })[];
   readonly requests: readonly GatewayRequest[];
-  readonly audience: { readonly devices: number; readonly platforms: { readonly apns: number; readonly fcm: number; readonly web: number }; readonly more: boolean } | null;
+  readonly audience: { readonly devices: number; readonly platforms: { readonly apns: number; readonly fcm: number; readonly web: number }; readonly later: number; readonly more: boolean } | null;
   readonly live: { readonly asked: number; readonly reached: number; readonly silent: number; readonly absent: number } | null;
 };
 
@@ -1161,6 +1172,16 @@ export type PushRuleInput = {
   readonly fcm?: unknown | undefined;
   readonly web?: unknown | undefined;
   readonly perSecond?: number | undefined;
+};
+
+export type QuietHours = {
+  readonly from: string;
+  readonly to: string;
+};
+
+export type QuietHoursInput = {
+  readonly from: string;
+  readonly to: string;
 };
 
 export type ReachedChannel = {

@@ -1,4 +1,4 @@
-import type { AfterPart, DeviceResult, Job, PublishUnderWay } from '../model/delivery.ts';
+import type { AfterPart, DeviceResult, Job } from '../model/delivery.ts';
 import { byPlatform, type Platform, platforms, type Recipient } from '../model/device.ts';
 import { InFlightJob } from './jobs/in-flight-job.ts';
 import { type GivenBack, JobsGivenBack } from './jobs/jobs-given-back.ts';
@@ -7,6 +7,7 @@ import { countDevices } from './jobs/memory-budget.ts';
 import { JobProgress } from './jobs/progress.ts';
 import { type DeliveryLimits, PARK_MS, PATIENCE_MS, STUCK_MS } from './limits.ts';
 import { OutcomeCounts } from './outcome-counts.ts';
+import type { PlaceForPage, PlannedPage } from './planning/planned-page.ts';
 import type {
   CircuitEvent,
   DeliveredInstance,
@@ -15,6 +16,7 @@ import type {
   PipelinePorts,
 } from './ports.ts';
 import type { EndedAfterWaiting } from './retry-recovery.ts';
+import { settleDevice } from './routes/devices/device-result.ts';
 import {
   expireWaiting,
   returnLater,
@@ -36,25 +38,6 @@ const CANCELLED = 'cancelled';
 
 /** How often the devices of a claimed job are read before it is given up. */
 const READ_TRIES = 3;
-
-/** A page that was just planned, with its devices. */
-export interface PlannedPage {
-  readonly page: number;
-  readonly publish: PublishUnderWay;
-  readonly recipients: readonly Recipient[];
-  readonly claimedUntilMs: number;
-  readonly stored: StoredPublish;
-}
-
-/** Where a page goes that was just planned. */
-export type PlaceForPage =
-  | 'here'
-  /** Into the store, to be claimed as soon as there is room. */
-  | 'store'
-  /** Into the store, to be claimed later: its gateways cannot be reached now. */
-  | 'store-later'
-  /** Nowhere: too many pages wait, so planning waits, too. */
-  | 'nowhere';
 
 export interface DelivererOptions {
   readonly ports: PipelinePorts;
@@ -170,9 +153,9 @@ export class Deliverer {
   }
 
   /** Delivers a page that was just planned. */
-  deliverPlanned({ page, publish, recipients, claimedUntilMs, stored }: PlannedPage): void {
+  deliverPlanned({ recipients, stored, ...planned }: PlannedPage): void {
     const devices = recipients.map(({ number }) => number);
-    const claim: Job = { what: 'page', page, publish, devices, claimedUntilMs };
+    const claim: Job = { what: 'page', ...planned, devices };
     this.held.claim(claim);
     this.begin(claim, recipients, stored);
   }
@@ -246,14 +229,15 @@ export class Deliverer {
   }
 
   private begin(claim: Job, recipients: readonly Recipient[], stored?: StoredPublish): void {
+    const instance = this.ports.instances.byNumber(claim.publish.instance);
     const job = new InFlightJob(claim, recipients, {
       nowMs: this.clock.now(),
+      manners: instance?.manners,
       storedPublish: stored,
       taps: this.ports.taps,
       onUnstored: this.progress.add,
     });
     this.held.add(job);
-    const instance = this.ports.instances.byNumber(job.instance);
     if (instance === undefined || this.isStopping) {
       // Another server knows the instance, or this one will when the claim has expired.
       this.returnJob(job);
@@ -262,7 +246,9 @@ export class Deliverer {
     const slices: Slice[] = [];
     this.slices.set(job, slices);
     const places = byPlatform((): number[] => []);
-    for (const [place, { platform }] of recipients.entries()) places[platform].push(place);
+    for (const [place, recipient] of recipients.entries()) {
+      if (!this.isLeftOut(job, recipient)) places[recipient.platform].push(place);
+    }
     const used: Dispatcher[] = [];
     for (const platform of platforms) {
       if (places[platform].length === 0) continue;
@@ -273,6 +259,15 @@ export class Deliverer {
     for (const dispatcher of used) dispatcher.start();
     this.discountIfUntrusted(job);
     this.decide(job);
+  }
+
+  /** Settles a device that does not get it, and returns whether it did. */
+  private isLeftOut(job: InFlightJob, recipient: Recipient): boolean {
+    const why = job.leftOut(recipient);
+    if (why === undefined) return false;
+    this.counts.count(recipient.platform, why);
+    settleDevice(job, recipient, 0, why);
+    return true;
   }
 
   private dispatcherOf(

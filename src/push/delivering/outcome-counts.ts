@@ -1,13 +1,16 @@
 import { byPlatform, type Platform } from '../model/device.ts';
 import { TOO_MANY_FOR_DEVICE } from '../model/device-pause.ts';
+import { QUIET_HOURS } from './due-times.ts';
 import type { After } from './routes/after-outcome.ts';
 import { RETRIES_ENDED } from './routes/lifetime.ts';
 
 /** How often a device was accepted, failed and so on. */
 export type Outcomes = Record<After['what'], number>;
 
-/** Why a device is not tried any more although its notification is still valid. */
-export type LeftOutReason = typeof RETRIES_ENDED | typeof TOO_MANY_FOR_DEVICE;
+/** Why a device does not get a notification that is still valid, or would be but for its quiet hours. */
+const leftOutReasons = [RETRIES_ENDED, TOO_MANY_FOR_DEVICE, QUIET_HOURS] as const;
+
+export type LeftOutReason = (typeof leftOutReasons)[number];
 
 /** Counts what became of devices since the start. A device counts once for each attempt. */
 export class OutcomeCounts {
@@ -21,12 +24,13 @@ export class OutcomeCounts {
   readonly leftOut: Record<LeftOutReason, number> = {
     [RETRIES_ENDED]: 0,
     [TOO_MANY_FOR_DEVICE]: 0,
+    [QUIET_HOURS]: 0,
   };
 
   count(platform: Platform, after: After): void {
     this.outcomes[platform][after.what]++;
-    if (after.what !== 'expired') return;
-    const { reason } = after;
-    if (reason === RETRIES_ENDED || reason === TOO_MANY_FOR_DEVICE) this.leftOut[reason]++;
+    if (after.what !== 'expired' && after.what !== 'failed') return;
+    const left = leftOutReasons.find((reason) => reason === after.reason);
+    if (left !== undefined) this.leftOut[left]++;
   }
 }

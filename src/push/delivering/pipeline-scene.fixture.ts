@@ -13,6 +13,7 @@ import type {
   PublishStatus,
   PublishTarget,
 } from '../model/publish.ts';
+import type { Manners } from './due-times.ts';
 import { deliveryLimits } from './limits.ts';
 import { Pipeline } from './pipeline.ts';
 import type { DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
@@ -59,6 +60,7 @@ export class PipelineScene {
   atOnce = 1_000;
   limits = deliveryLimits;
   retryMs = 72 * 3_600_000;
+  manners: Manners = {};
   /** The limit of bytes that wait, for each instance; 0: no limit. */
   pendingBytesMax = 0;
   /** What gateways answer, and whether the store fails. */
@@ -87,6 +89,7 @@ export class PipelineScene {
     this.instances.set(instance, {
       id: `instance-${instance}`,
       retryMs: this.retryMs,
+      manners: this.manners,
       pendingBytesMax: this.pendingBytesMax,
       gateways: {
         apns: has('apns') ? this.gateway(instance, 'apns') : undefined,

@@ -8,6 +8,7 @@ import type { Platform } from '../model/device.ts';
 import type { PlanningStore } from '../planning-store.ts';
 import type { PushTaps } from '../watching/push-tap.ts';
 import type { WorkClaims } from '../work-claims.ts';
+import type { Manners } from './due-times.ts';
 import type { DeliveryLimits } from './limits.ts';
 import type { CircuitFault } from './routes/circuit/circuit-breaker.ts';
 
@@ -25,6 +26,8 @@ export interface DeliveredInstance {
   readonly pendingBytesMax: number;
   /** For how long a notification is tried after it was due. */
   readonly retryMs: number;
+  /** What holds for devices that say nothing themselves. */
+  readonly manners?: Manners | undefined;
 }
 
 export interface DeliveredInstances {

@@ -1,5 +1,6 @@
-import { parseJsonObject } from '../../runtime/json-object.ts';
+import { type JsonObject, parseJsonObject } from '../../runtime/json-object.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
+import { type LocalTime, readLocalTime } from '../model/local-time.ts';
 import type { PublishTarget } from '../model/publish.ts';
 import type { Texts } from '../model/texts.ts';
 import { type Payloads, readPayloads } from '../payloads/payloads.ts';
@@ -13,6 +14,10 @@ export interface StoredPublish {
   readonly payloads: Payloads;
   /** What it says to devices of other languages. */
   readonly texts?: Texts | undefined;
+  /** When it is sent, by the clock of each device; `undefined`: to all at once. */
+  readonly sendAtLocal?: LocalTime | undefined;
+  /** Whether it passes quiet hours and caps. */
+  readonly isUrgent?: boolean;
 }
 
 /** Reads an accepted publish. `undefined`: today's rules would refuse it. */
@@ -26,5 +31,12 @@ export function readStoredPublish({ kind, body }: PublishUnderWay): StoredPublis
     payloads instanceof FieldFault ||
     texts instanceof FieldFault
     ? undefined
-    : { target, payloads, ...texts };
+    : { target, payloads, ...texts, ...mannersOf(fields) };
+}
+
+function mannersOf({ sendAtLocal, urgent }: JsonObject) {
+  return {
+    sendAtLocal: typeof sendAtLocal === 'string' ? readLocalTime(sendAtLocal) : undefined,
+    isUrgent: urgent === true,
+  };
 }

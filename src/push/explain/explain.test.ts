@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
+import type { Manners } from '../delivering/due-times.ts';
 import type { OpenCircuit } from '../delivering/ports.ts';
 import type { DeviceEvent, DeviceStory } from '../model/delivery.ts';
 import { type DeviceId, platforms } from '../model/device.ts';
 import { newDeviceId } from '../model/device-id.ts';
+import { readLocalTime } from '../model/local-time.ts';
 import { NO_COUNTS, type PublishState, type PublishStatus } from '../model/publish.ts';
 import { newPublishId } from '../model/publish-id.ts';
 import { explain } from './explain.ts';
@@ -301,6 +303,16 @@ describe('what the gateway said', () => {
     );
   });
 
+  it('is that its time to live ends before its quiet hours do', () => {
+    const event = happened('expired', { reason: 'quiet-hours', words: '07:30 (UTC)', attempts: 0 });
+    expect(only({ story: { events: [event] } })).toMatchObject({
+      what: 'expired',
+      detail:
+        'Given up before the first attempt: its time to live ends before its quiet hours do (quiet-hours): 07:30 (UTC).',
+      advice: containing('`urgent`'),
+    });
+  });
+
   it('is that it accepted the text of its language', () => {
     const text = { language: 'de-AT', of: 'de' };
     expect(only({ story: { events: [happened('accepted')], text } }).detail).toBe(
@@ -477,4 +489,41 @@ it('explains any state of the store, in sentences and in order', () => {
       },
     ),
   );
+});
+
+describe('a device that is due later', () => {
+  const atMs = Date.UTC(2026, 11, 24, 17);
+  const local = readLocalTime('2026-12-24T18:00');
+  const berlin = { timeZone: 'Europe/Berlin' };
+  const detailOf = (story: Partial<DeviceStory>, manners?: Manners) => {
+    const { events } = explain(
+      { ...STORY, page: 'waiting', ...story },
+      { ...STATUS, sendAtMs: undefined },
+      { deviceId: DEVICE, nowMs: NOW_MS, pauses: [], manners },
+    );
+    return events.find(({ what }) => what === 'waiting')?.detail;
+  };
+
+  it('waits for its local time, in its zone or that of the instance', () => {
+    const words = 'It is due 2026-12-24T17:00:00Z, 18:00 in Europe/Berlin.';
+    const due = { atMs, local };
+    expect(detailOf({ due, preferences: berlin })).toBe(words);
+    expect(detailOf({ due }, berlin)).toBe(words);
+    expect(detailOf({ due, preferences: { timeZone: 'Mars/Olympus' } }, berlin)).toBe(
+      `${words} This server does not know its time zone Mars/Olympus, and uses that of the instance.`,
+    );
+  });
+
+  it('waits for the end of its quiet hours', () => {
+    const due = { atMs: Date.UTC(2026, 11, 24, 12, 31, 40), local: undefined };
+    const quietHours = { from: '22:00', to: '07:30' };
+    const words = 'Its quiet hours end at 07:30 (America/Bogota). It is due 2026-12-24T12:31:40Z.';
+    expect(detailOf({ due, preferences: { timeZone: 'America/Bogota', quietHours } })).toBe(words);
+    expect(detailOf({ due }, { timeZone: 'America/Bogota', quietHours })).toBe(words);
+    expect(detailOf({ due })).toContain('when the publish was planned');
+  });
+
+  it('waits like all others once it is due', () => {
+    expect(detailOf({ due: { atMs: NOW_MS, local } })).toContain('waits to be sent to it');
+  });
 });

@@ -1,3 +1,4 @@
+import type { Manners } from '../delivering/due-times.ts';
 import type { PausedRoute } from '../delivering/ports.ts';
 import type { DeviceStory } from '../model/delivery.ts';
 import type { DeviceId } from '../model/device.ts';
@@ -5,6 +6,7 @@ import { DEVICE_PAUSED } from '../model/device-pause.ts';
 import type { PublishStatus } from '../model/publish.ts';
 import { adviceOn } from './advice.ts';
 import { audienceEvent, isOfKind } from './audience-event.ts';
+import { dueText } from './due-text.ts';
 import { gatewayEvent } from './gateway-events.ts';
 import { liveEvents, wasReachedLive } from './live-events.ts';
 import { type Explanation, type TimelineEvent, timeText } from './timeline.ts';
@@ -14,6 +16,8 @@ export interface ExplainOptions {
   readonly nowMs: number;
   /** The paused routes of the instance. */
   readonly pauses: readonly PausedRoute[];
+  /** What the instance says for devices that say nothing themselves. */
+  readonly manners?: Manners | undefined;
 }
 
 /** Waiting longer than this is unusual. */
@@ -26,14 +30,14 @@ const LOOK_WHY =
 export function explain(
   story: DeviceStory,
   status: PublishStatus,
-  { deviceId, nowMs, pauses }: ExplainOptions,
+  { deviceId, nowMs, pauses, manners = {} }: ExplainOptions,
 ): Explanation {
   const events = [
     ...startOf(story, status, nowMs),
     ...liveEvents(story, status),
     ...story.events.map((event) => gatewayEvent(event, story, nowMs)),
     ...removalOf(story),
-    ...progressOf(story, status, nowMs),
+    ...progressOf(story, status, { nowMs, manners }),
     ...(isStillToCome(story, status)
       ? [...pauseEvents(story, pauses), ...devicePauseOf(story, nowMs)]
       : []),
@@ -91,7 +95,7 @@ function removalOf({ platform, removed, events }: DeviceStory): TimelineEvent[] 
 function progressOf(
   story: DeviceStory,
   status: PublishStatus,
-  nowMs: number,
+  { nowMs, manners }: { readonly nowMs: number; readonly manners: Manners },
 ): readonly TimelineEvent[] {
   const isCancelled = status.state === 'cancelled';
   if (wasReachedLive(story, status.live)) return [];
@@ -101,6 +105,9 @@ function progressOf(
     case 'cancelled':
       return [cancelled('The publish was cancelled before it was sent to this device.')];
     case 'waiting':
+      if (story.due !== undefined && story.due.atMs > nowMs && !isCancelled) {
+        return [waiting(dueText(story.due, story, manners))];
+      }
       return [
         isCancelled
           ? waiting('The publish was cancelled while it was being sent to this device.')

@@ -1,4 +1,5 @@
 import { GAVE_WAY } from '../backlog-store.ts';
+import { QUIET_HOURS } from '../delivering/due-times.ts';
 import { RETRIES_ENDED } from '../delivering/routes/lifetime.ts';
 import type { DeviceEvent, DeviceStory } from '../model/delivery.ts';
 import type { Platform } from '../model/device.ts';
@@ -20,7 +21,7 @@ const onTheDevice: Readonly<Record<Platform, string>> = {
 };
 
 /** Reasons that end a notification before its time to live does. */
-const ENDED: readonly string[] = [RETRIES_ENDED, GAVE_WAY, TOO_MANY_FOR_DEVICE];
+const ENDED: readonly string[] = [RETRIES_ENDED, GAVE_WAY, TOO_MANY_FOR_DEVICE, QUIET_HOURS];
 
 const NOTHING_SHOWN =
   'If nothing was shown: an app in the foreground or a site with the focus may show nothing, the system may not allow notifications, and a notification with only `data` shows nothing by itself.';

@@ -1,4 +1,5 @@
 import { GAVE_WAY } from '../backlog-store.ts';
+import { QUIET_HOURS } from '../delivering/due-times.ts';
 import type { Platform } from '../model/device.ts';
 import type { ReasonMeaning, ReasonMeanings } from './reason-meaning.ts';
 
@@ -23,6 +24,12 @@ export const serverReasons: ReasonMeanings = {
     why: 'the instance does not try a notification for longer, see `limits.retryHours`',
     advice: 'Publish it again if it still matters.',
     hasCause: true,
+  },
+  [QUIET_HOURS]: {
+    why: 'its time to live ends before its quiet hours do',
+    advice:
+      'Give the publish a longer `time_to_live` (fcm, web) or a later `expiration` (apns), or publish with `urgent`, which passes quiet hours.',
+    hasDetails: true,
   },
   [GAVE_WAY]: {
     why: 'its publish waited only for failures, and newer publishes of the instance needed its room, see `limits.pendingPublishBytes`',

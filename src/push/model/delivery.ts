@@ -2,6 +2,8 @@ import type { ApnsAudience } from './apns-push-types.ts';
 import type { Platform } from './device.ts';
 import type { NewDevicePause, ShownPause } from './device-pause.ts';
 import type { StoredLiveUser } from './live.ts';
+import type { LocalTime } from './local-time.ts';
+import type { Preferences } from './preferences.ts';
 import type { PublishId, PublishTarget } from './publish.ts';
 import type { DeviceKind } from './token-kind.ts';
 
@@ -55,6 +57,28 @@ export interface NewPage {
   readonly planned: Readonly<Record<Platform, number>>;
   /** Whether it ends planning. */
   readonly isLast?: boolean;
+  /** Its devices that are due later than the publish: by time, ascending, and each device once. */
+  readonly dues?: readonly LaterDue[] | undefined;
+  /** Its devices that do not get it. Whoever claims the page settles them without sending. */
+  readonly leftOut?: readonly LeftOutDevices[] | undefined;
+}
+
+/** Why a device of a page does not get it. */
+export interface LeftOut {
+  readonly what: 'failed' | 'expired';
+  readonly reason: string;
+  readonly words: string;
+}
+
+/** Devices that do not get it for the same reason. */
+export interface LeftOutDevices extends LeftOut {
+  readonly devices: readonly number[];
+}
+
+/** Devices of a page that are due at a time of their own. */
+export interface LaterDue {
+  readonly atMs: number;
+  readonly devices: readonly number[];
 }
 
 /** A claimed unit of delivery: no other server works on it until `claimedUntilMs`. */
@@ -67,10 +91,14 @@ interface ClaimedDevices {
   readonly claimedUntilMs: number;
 }
 
-/** A page, without the devices whose results are recorded already. */
+/** A page, without the devices whose results are recorded already, and without those that are due later. */
 export interface PageJob extends ClaimedDevices {
   readonly what: 'page';
   readonly page: number;
+  /** When further devices of the page are due; `undefined`: these are the last. */
+  readonly nextDueMs?: number | undefined;
+  /** Devices that do not get it, by their numbers. */
+  readonly leftOut?: ReadonlyMap<number, LeftOut> | undefined;
 }
 
 /** Devices that are due for another attempt, all of one platform. */
@@ -216,6 +244,13 @@ export interface DeviceEvent {
   readonly attempts: number;
 }
 
+/** When a device is due that is due later than its publish. */
+export interface StoredDueTime {
+  readonly atMs: number;
+  /** The local time of the publish; `undefined`: quiet hours are why. */
+  readonly local: LocalTime | undefined;
+}
+
 /** What happened to a publish at one device. */
 export interface DeviceStory {
   readonly platform: Platform;
@@ -240,6 +275,10 @@ export interface DeviceStory {
   readonly matches: boolean | undefined;
   /** Whether the publish has a payload for its platform. */
   readonly hasPayload: boolean;
+  /** When it is due, if that is later than the publish. */
+  readonly due?: StoredDueTime | undefined;
+  /** What is known of the device, or else of its user. */
+  readonly preferences?: Preferences | undefined;
   /** The text that it gets in its present language; `undefined`: what the payload says. */
   readonly text?: { readonly language: string; readonly of: string } | undefined;
   /** What its token is for; `undefined`: an ordinary one, or no longer known. */

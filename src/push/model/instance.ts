@@ -1,4 +1,5 @@
 import type { KeyUses } from '../../runtime/keys/key-uses.ts';
+import type { QuietHours } from './preferences.ts';
 
 /** The limit of a user's devices on each platform. Source: push protocol, §2.3 and §3.5. */
 export const DEVICES_PER_USER = 100;
@@ -63,6 +64,9 @@ export interface PushInstance {
   };
   /** What happens when a user who has reached the limit of devices signs in on another one. */
   readonly whenUserIsFull: 'refuse' | 'replace-oldest';
+  /** What holds for devices that say nothing themselves. `undefined`: UTC, and no quiet hours. */
+  readonly timeZone?: string | undefined;
+  readonly quietHours?: QuietHours | undefined;
   readonly web:
     | ({
         readonly vapidPublicKey: string;

@@ -22,10 +22,6 @@ export type PreferenceChanges = {
 
 const LANGUAGE_LENGTH_MAX = 35;
 
-const TIME_ZONE_LENGTH_MAX = 64;
-
-const TIME_OF_DAY = /^(?:[01]\d|2[0-3]):[0-5]\d$/;
-
 /** Reads a language tag; `undefined`: it is none, or has more than 35 characters. */
 export function readLanguage(text: string): string | undefined {
   if (text.length > LANGUAGE_LENGTH_MAX) return undefined;
@@ -35,19 +31,4 @@ export function readLanguage(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Reads the name of a time zone; `undefined`: this server does not know it. Offsets such as +05:30 are no names. */
-export function readTimeZone(text: string): string | undefined {
-  if (text.length > TIME_ZONE_LENGTH_MAX || !/^[a-z]/i.test(text)) return undefined;
-  try {
-    return Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(text).timeZoneId;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whether a text is a time of the day such as 07:30. */
-export function isTimeOfDay(text: string): boolean {
-  return TIME_OF_DAY.test(text);
 }

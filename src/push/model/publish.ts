@@ -102,6 +102,8 @@ export interface PublishStatus {
   readonly createdAtMs: number;
   /** `undefined`: at once. */
   readonly sendAtMs: number | undefined;
+  /** When the next devices are due that are due later than others; `undefined`: none waits for a time of its own. */
+  readonly nextAtMs?: number | undefined;
   readonly platforms: Readonly<Record<Platform, PlatformCounts>>;
   /** The live result; `undefined`: it has no live part. */
   readonly live?: LiveStatus | undefined;

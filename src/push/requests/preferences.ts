@@ -1,11 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
-import {
-  isTimeOfDay,
-  type PreferenceChanges,
-  type QuietHours,
-  readLanguage,
-  readTimeZone,
-} from '../model/preferences.ts';
+import { isTimeOfDay, readTimeZone } from '../../runtime/time/time-zone.ts';
+import { type PreferenceChanges, type QuietHours, readLanguage } from '../model/preferences.ts';
 import { FieldFault } from '../refusal.ts';
 
 /** Languages of a header that are read. Browsers send a few. */

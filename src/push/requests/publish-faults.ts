@@ -2,6 +2,7 @@ import { isGiven, type JsonObject } from '../../runtime/json-object.ts';
 import { findOversize, findOversizeText } from '../messages/sizes.ts';
 import { type Platform, platforms } from '../model/device.ts';
 import type { LiveRequest } from '../model/live.ts';
+import type { LocalTime } from '../model/local-time.ts';
 import type { PublishTarget } from '../model/publish.ts';
 import type { Texts } from '../model/texts.ts';
 import { type Payloads, readPayloads } from '../payloads/payloads.ts';
@@ -11,6 +12,8 @@ import {
   type PublishContext,
   readNewTarget,
   readSendAtField,
+  readSendAtLocalField,
+  readUrgent,
   readWebhookUrl,
 } from './publish-request.ts';
 import { readTexts } from './texts.ts';
@@ -23,6 +26,8 @@ export interface ReadDraft {
   /** The payloads that break no rule but that of their size. */
   readonly payloads: Payloads;
   readonly texts: Texts | undefined;
+  readonly sendAtLocal: LocalTime | undefined;
+  readonly isUrgent: boolean;
   readonly live: LiveRequest | undefined;
 }
 
@@ -58,6 +63,8 @@ export function readDraft(
   if (oversizeText !== undefined) faults.push(oversizeText);
   kept(readWebhookUrl(fields['webhookUrl']));
   kept(readSendAtField(fields['sendAt'], context.nowMs));
+  const sendAtLocal = kept(readSendAtLocalField(fields, context.nowMs))?.time;
+  const isUrgent = kept(readUrgent(fields['urgent']))?.isUrgent ?? false;
   const live = kept(readLive(kind, fields['live'], context.liveRules))?.live;
-  return { faults, target, payloads, texts, live };
+  return { faults, target, payloads, texts, sendAtLocal, isUrgent, live };
 }

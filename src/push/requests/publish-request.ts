@@ -3,6 +3,7 @@ import { findOversize, findOversizeText, type MeasuredFor } from '../messages/si
 import { apnsAudience } from '../model/apns-push-types.ts';
 import { platforms } from '../model/device.ts';
 import { INTEREST_LENGTH_MAX, isInterest } from '../model/interest.ts';
+import { firstInstantOf, type LocalTime } from '../model/local-time.ts';
 import type { PublishRequest, PublishTarget } from '../model/publish.ts';
 import { readUserId } from '../model/user-id.ts';
 import { readPayloads } from '../payloads/payloads.ts';
@@ -10,6 +11,7 @@ import { FieldFault, PushRefusal, refuseField } from '../refusal.ts';
 import { withExactData } from './exact-data.ts';
 import { type LiveRules, readLive } from './live.ts';
 import { readSendAt } from './send-at.ts';
+import { readSendAtLocal } from './send-at-local.ts';
 import { bodyToKeep } from './stored-body.ts';
 import { readTexts } from './texts.ts';
 
@@ -71,6 +73,10 @@ function readFields(
   if (webhook instanceof FieldFault) return webhook;
   const sendAt = readSendAtField(fields['sendAt'], nowMs);
   if (sendAt instanceof FieldFault) return sendAt;
+  const local = readSendAtLocalField(fields, nowMs);
+  if (local instanceof FieldFault) return local;
+  const urgent = readUrgent(fields['urgent']);
+  if (urgent instanceof FieldFault) return urgent;
   const live = readLive(kind, fields['live'], liveRules);
   if (live instanceof FieldFault) return live;
   return {
@@ -79,9 +85,15 @@ function readFields(
     platforms: platforms.filter((platform) => payloads[platform] !== undefined),
     apns: payloads.apns && apnsAudience(payloads.apns.pushType, payloads.apns.aps),
     webhookUrl: webhook.url,
-    sendAtMs: sendAt.ms,
+    sendAtMs: sendAt.ms ?? firstAfter(nowMs, local.time),
     languages: texts.texts && [...texts.texts.keys()],
   };
+}
+
+/** When its audience is read: as soon as the first device may be due. */
+function firstAfter(nowMs: number, local: LocalTime | undefined): number | undefined {
+  const firstMs = local && firstInstantOf(local);
+  return firstMs !== undefined && firstMs > nowMs ? firstMs : undefined;
 }
 
 /** Reads the target of a new publish. Users must be named once, in the hosted service's words; interests need not. */
@@ -162,4 +174,20 @@ export function readSendAtField(
   if (!isGiven(value)) return { ms: undefined };
   const read = readSendAt(value, nowMs);
   return read.ok ? { ms: read.sendAtMs } : new FieldFault('sendAt', read.why);
+}
+
+/** Reads the time by the clock of each device. */
+export function readSendAtLocalField(
+  { sendAtLocal, sendAt, live }: JsonObject,
+  nowMs: number,
+): { readonly time: LocalTime | undefined } | FieldFault {
+  return readSendAtLocal(sendAtLocal, { sendAt, live }, nowMs);
+}
+
+/** Reads whether it passes quiet hours and caps. */
+export function readUrgent(value: unknown): { readonly isUrgent: boolean } | FieldFault {
+  if (!isGiven(value)) return { isUrgent: false };
+  return typeof value === 'boolean'
+    ? { isUrgent: value }
+    : new FieldFault('urgent', 'must be true or false');
 }

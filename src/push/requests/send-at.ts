@@ -1,7 +1,7 @@
 /** The longest time ahead for a scheduled publish. */
-const SEND_AHEAD_DAYS_MAX = 30;
+export const SEND_AHEAD_DAYS_MAX = 30;
 
-const DAY_MS = 86_400_000;
+export const SEND_AHEAD_MAX_MS = SEND_AHEAD_DAYS_MAX * 86_400_000;
 
 /** `date-time` of RFC 3339: the time and the offset are required. */
 const DATE_TIME =
@@ -19,7 +19,7 @@ export function readSendAt(value: unknown, nowMs: number): ReadSendAt {
   if (sendAtMs === undefined) {
     return { ok: false, why: 'must be an RFC 3339 time, for example 2030-01-31T12:00:00Z' };
   }
-  if (sendAtMs > nowMs + SEND_AHEAD_DAYS_MAX * DAY_MS) {
+  if (sendAtMs > nowMs + SEND_AHEAD_MAX_MS) {
     return { ok: false, why: `must be at most ${SEND_AHEAD_DAYS_MAX} days ahead` };
   }
   return { ok: true, sendAtMs: sendAtMs > nowMs ? sendAtMs : undefined };

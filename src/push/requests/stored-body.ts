@@ -19,7 +19,16 @@ const payloadFields: Readonly<Record<Platform, readonly string[]>> = {
  * kept, as the webhook gets the request unchanged. Source: push protocol, §4.4.
  */
 export function bodyToKeep(kind: PublishTarget['kind'], fields: JsonObject, text: string): string {
-  const known = [kind, 'webhookUrl', 'sendAt', 'texts', 'live', ...platforms];
+  const known = [
+    kind,
+    'webhookUrl',
+    'sendAt',
+    'sendAtLocal',
+    'urgent',
+    'texts',
+    'live',
+    ...platforms,
+  ];
   if (typeof fields['webhookUrl'] === 'string') return text;
   const kept = only(fields, known);
   for (const platform of platforms) {

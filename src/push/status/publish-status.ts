@@ -9,6 +9,7 @@ export function publishStatusJson(status: PublishStatus): object {
     state: status.state,
     createdAt: timeText(status.createdAtMs),
     sendAt: status.sendAtMs === undefined ? null : timeText(status.sendAtMs),
+    nextAt: status.nextAtMs === undefined ? null : timeText(status.nextAtMs),
     platforms: byPlatform((platform) => countsJson(status.platforms[platform])),
     ...(status.live !== undefined && { live: liveStatusJson(status.live) }),
     ...(status.rule !== undefined && { rule: ruleJson(status.rule) }),

@@ -489,6 +489,15 @@ export const migrations: readonly (readonly string[])[] = [
     'CREATE INDEX devices_by_parent ON devices (instance, parent) WHERE parent IS NOT NULL',
     "CREATE INDEX devices_of_activities ON devices (registered_at) WHERE kind = 'liveactivity'",
   ],
+  [
+    // When devices of a page are due that are due later than the others, with their places as in `done`. `due_at` is when
+    // the next ones are. Servers of the previous release send to all of them when the first are due.
+    `ALTER TABLE publish_pages ADD COLUMN dues TEXT NOT NULL DEFAULT ''`,
+    // Devices of a page that do not get it, and why. Servers of the previous release send to them.
+    `ALTER TABLE publish_pages ADD COLUMN left_out TEXT NOT NULL DEFAULT ''`,
+    `CREATE INDEX publish_pages_dues ON publish_pages (publish, ready_at)
+      WHERE dues <> '' AND ready_at IS NOT NULL`,
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

@@ -208,6 +208,7 @@ describe('a preview of a publish', () => {
     expect(json['audience']).toEqual({
       devices: 3,
       platforms: { apns: 1, fcm: 2, web: 0 },
+      later: 0,
       more: false,
     });
   });

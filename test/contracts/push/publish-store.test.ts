@@ -64,6 +64,9 @@ publishStoreContract('MemoryPublishes', async () => {
         fates: new Map(),
         state: cancelled ?? 'waiting',
         isHeld: false,
+        dueAtMs: NOW_MS,
+        dues: [],
+        leftOut: [],
         readyAtMs: undefined,
         claimedBy: undefined,
       });

@@ -93,12 +93,13 @@ function audienceWords(preview: PublishPreview | undefined): string {
   if (audience === null || audience === undefined) {
     return preview.faults.length > 0 ? 'The server would refuse it as it is.' : 'It has no target.';
   }
-  const { devices, platforms, more } = audience;
+  const { devices, platforms, later, more } = audience;
   const { live } = preview;
   const here = live === null ? '' : ` ${liveWords(live)}`;
   if (devices === 0) return `No device would get it now: ${whoIsMissing()}.${here}`;
   const parts = Object.entries(platforms).map(([name, many]) => `${count(many)} ${name}`);
-  return `${more ? 'More than ' : ''}${counted(devices, 'device')} would get it now: ${parts.join(' · ')}.${here}`;
+  const when = later === 0 ? ' now' : `, ${count(later)} of them later`;
+  return `${more ? 'More than ' : ''}${counted(devices, 'device')} would get it${when}: ${parts.join(' · ')}.${here}`;
 }
 
 function liveWords({

@@ -65,7 +65,9 @@ export function DraftForm() {
           />
         ))}
         <SendAt />
+        <SendAtLocal />
       </div>
+      <Urgent />
       <LanguageFields />
       {body['apns'] !== undefined && <ApnsFields />}
       {body['web'] !== undefined && <WebFields />}
@@ -128,6 +130,43 @@ function SendAt() {
         />
       )}
     </Field>
+  );
+}
+
+/** The other way to say when: by the clock of each device. */
+function SendAtLocal() {
+  const { sendAtLocal } = draft.value;
+  return (
+    <Field label="Local time" hint="By the clock of each device. Instead of the time above.">
+      {(given) => (
+        <input
+          {...given}
+          type="datetime-local"
+          value={typeof sendAtLocal === 'string' ? sendAtLocal : ''}
+          onInput={({ currentTarget: { value } }) => {
+            const { sendAtLocal: _, ...others } = draft.value;
+            draft.value = value === '' ? others : { ...others, sendAtLocal: value };
+          }}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** Whether it also wakes those who have quiet hours. */
+function Urgent() {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={draft.value['urgent'] === true}
+        onChange={({ currentTarget: { checked } }) => {
+          const { urgent: _, ...others } = draft.value;
+          draft.value = checked ? { ...others, urgent: true } : others;
+        }}
+      />
+      Urgent: also in quiet hours
+    </label>
   );
 }
 

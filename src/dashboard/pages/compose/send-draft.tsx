@@ -37,6 +37,7 @@ export function SendDraft({
       });
       go(inInstance(instance, 'publishes', publishId));
     });
+  const isScheduled = ['sendAt', 'sendAtLocal'].some((name) => draft.value[name] !== undefined);
   const to = `${more ? 'more than ' : ''}${counted(devices, 'device')}`;
   const isReady = preview !== undefined && preview.faults.length === 0;
   return (
@@ -52,8 +53,8 @@ export function SendDraft({
             else void send();
           }}
         >
-          {draft.value['sendAt'] === undefined ? 'Send' : 'Schedule'}
-          {isReady ? ` ${draft.value['sendAt'] === undefined ? 'to' : 'for'} ${to}` : ''}
+          {isScheduled ? 'Schedule' : 'Send'}
+          {isReady ? ` ${isScheduled ? 'for' : 'to'} ${to}` : ''}
         </Button>
         {!may('operator') && <span class="muted small">Sending takes the role operator.</span>}
       </div>

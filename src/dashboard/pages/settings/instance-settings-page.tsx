@@ -6,6 +6,7 @@ import { FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { go } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
+import { MannersFields } from './manners-fields.tsx';
 import { sourceWords } from './review.tsx';
 import { TenantForm } from './tenant-form.tsx';
 
@@ -67,11 +68,14 @@ function InstanceForm({
           [DECLARATIVE]: instance.web?.declarative === true,
         },
         limits: instance.limits,
+        manners: { timeZone: instance.timeZone, quietHours: instance.quietHours },
       }}
       switches={instance.web === undefined ? switches : [...switches, ...webSwitches]}
       hint="0: no limit."
-      bodyOf={({ switches: switched, ...change }): Change => ({
+      below={(editing) => <MannersFields {...editing} />}
+      bodyOf={({ switches: switched, manners, ...change }): Change => ({
         ...change,
+        ...manners,
         ...(switched?.[REPLACES] !== undefined && {
           whenUserIsFull: switched[REPLACES] ? 'replace-oldest' : 'refuse',
         }),

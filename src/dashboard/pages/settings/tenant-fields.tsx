@@ -4,6 +4,12 @@ import { Card } from '../../parts/card.tsx';
 import { Field } from '../../parts/controls.tsx';
 import { NumberField } from './number-field.tsx';
 
+/** What holds for devices that say nothing themselves. */
+export interface Manners {
+  readonly timeZone: string;
+  readonly quietHours: { readonly from: string; readonly to: string } | null;
+}
+
 /** The settings of an app or instance that the form changes. */
 export interface Editable {
   readonly name: string;
@@ -13,6 +19,8 @@ export interface Editable {
   readonly history?: readonly HistoryRule[];
   /** The rules for presence channels, if the tenant is an app. */
   readonly presence?: readonly PresenceRule[];
+  /** When notifications wait, if the tenant is a push instance. */
+  readonly manners?: Manners;
   /** The origins whose pages may connect, if the tenant is an app. */
   readonly allowedOrigins?: readonly string[];
   /** For how long users without connections count as online, if the tenant is an app. */

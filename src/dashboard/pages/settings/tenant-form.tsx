@@ -187,6 +187,7 @@ function changeOf(before: Editable, after: Editable): Partial<Editable> {
     ...changedList('history', before.history, after.history),
     ...changedList('presence', before.presence, after.presence),
     ...changedList('allowedOrigins', before.allowedOrigins, after.allowedOrigins),
+    ...(isSame(before.manners, after.manners) ? {} : { manners: after.manners }),
     ...(before.name === after.name ? {} : { name: after.name }),
     ...(before.offlineSeconds === after.offlineSeconds
       ? {}
@@ -196,12 +197,16 @@ function changeOf(before: Editable, after: Editable): Partial<Editable> {
   };
 }
 
+function isSame(before: unknown, after: unknown): boolean {
+  return JSON.stringify(before) === JSON.stringify(after);
+}
+
 function changedList<Name extends string, Entry>(
   name: Name,
   before: readonly Entry[] | undefined,
   after: readonly Entry[] | undefined,
 ): Partial<Record<Name, readonly Entry[]>> {
-  if (after === undefined || JSON.stringify(before) === JSON.stringify(after)) return {};
+  if (after === undefined || isSame(before, after)) return {};
   return { [name]: after } as Record<Name, readonly Entry[]>;
 }
 

@@ -115,7 +115,7 @@ function pushAdminsOf(
   return {
     devices: new DeviceAdmin({
       database,
-      numberOf: (id) => directory.byId(id)?.number,
+      instanceOf: (id) => directory.byId(id),
       async pauses(instanceId) {
         const { answer } = await ask.everywhere('gateways', { instanceId });
         return answer.pauses;

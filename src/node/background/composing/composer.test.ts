@@ -82,11 +82,13 @@ describe('the audience of a preview', () => {
     expect(await audienceOf(composerOf(devices))).toEqual({
       devices: 10_000,
       platforms,
+      later: 0,
       more: true,
     });
     expect(devices.read).toBeLessThanOrEqual(11_000);
     expect(await audienceOf(composerOf(new ManyDevices(10_000)))).toMatchObject({
       devices: 10_000,
+      later: 0,
       more: false,
     });
   });

@@ -6,14 +6,15 @@ import type {
   Preview,
 } from '../../../admin/push/composing.ts';
 import type { InstanceSettings } from '../../../config/schema.ts';
-import { type AudienceQuery, audiencePages } from '../../../push/audience.ts';
+import { audiencePages } from '../../../push/audience.ts';
 import type { AudienceSource } from '../../../push/audience-source.ts';
+import { DueTimes } from '../../../push/delivering/due-times.ts';
 import type { AnyGateway } from '../../../push/delivering/routes/prepared-publish.ts';
+import type { StoredPublish } from '../../../push/delivering/stored-publish.ts';
 import { byPlatform, type Platform } from '../../../push/model/device.ts';
 import type { InstanceDirectory, PushInstance } from '../../../push/model/instance.ts';
 import type { LiveRequest, LiveUserState } from '../../../push/model/live.ts';
-import type { PublishTarget } from '../../../push/model/publish.ts';
-import { reaches, type TokenKind } from '../../../push/model/token-kind.ts';
+import { reaches } from '../../../push/model/token-kind.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
 import { readDraft } from '../../../push/requests/publish-faults.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
@@ -62,17 +63,18 @@ export class Composer implements Composing {
   async preview(settings: InstanceSettings, { kind, fields, body }: Draft): Promise<Preview> {
     const nowMs = this.options.timers.now();
     const instance = this.instance(settings.id);
-    const { faults, target, payloads, texts, live } = readDraft(kind, fields, {
+    const draft = readDraft(kind, fields, {
       instanceId: settings.id,
       declarative: settings.web?.declarative,
       nowMs,
       bodyBytes: body.length,
       liveRules: this.options.live.rulesOf(instance),
     });
+    const { faults, target, payloads, texts, live } = draft;
     return {
       faults: faults.map(({ field, reason }) => ({ field, rule: reason })),
       requests: gatewayRequests(payloads, { instance: settings, texts, nowMs }),
-      audience: target && (await this.count(instance.number, target, payloads.apns?.kind)),
+      audience: target && (await this.count(instance, { ...draft, target })),
       live: live && target && (await this.askLive(instance, live, target.names)),
     };
   }
@@ -142,17 +144,14 @@ export class Composer implements Composing {
     return instance;
   }
 
-  private async count(
-    instance: number,
-    target: PublishTarget,
-    kind: TokenKind | undefined,
-  ): Promise<CountedAudience> {
+  private async count(instance: PushInstance, draft: StoredPublish): Promise<CountedAudience> {
     if (this.counting >= COUNTS_AT_ONCE) {
       throw new OperationRefused('over-limit', 'Other audiences are being counted; try again soon');
     }
     this.counting++;
     try {
-      return await countAudience(this.options.audience, { instance, target, kind });
+      const nowMs = this.options.timers.now();
+      return await countAudience(this.options.audience, instance, { draft, nowMs });
     } finally {
       this.counting--;
     }
@@ -206,27 +205,30 @@ const refusals: Partial<Record<PushRefusal['problem'], RefusalCode>> = {
 
 async function countAudience(
   source: AudienceSource,
-  {
-    instance,
-    target,
-    kind: wanted,
-  }: Pick<AudienceQuery, 'instance' | 'target'> & { readonly kind: TokenKind | undefined },
+  instance: PushInstance,
+  { draft, nowMs }: { readonly draft: StoredPublish; readonly nowMs: number },
 ): Promise<CountedAudience> {
   const platforms = byPlatform(() => 0);
   let read = 0;
   let devices = 0;
-  const query = { instance, target, after: 0, pageDevices: PAGE_DEVICES };
+  let later = 0;
+  const dueTimes = new DueTimes({ dueAtMs: nowMs }, draft, instance);
+  const { target } = draft;
+  const query = { instance: instance.number, target, after: 0, pageDevices: PAGE_DEVICES };
   for await (const { recipients } of audiencePages(source, query)) {
     // Reading one page more shows whether there are more devices.
-    if (read >= DEVICES_MAX) return { devices, platforms, more: true };
+    if (read >= DEVICES_MAX) return { devices, platforms, later, more: true };
     // Deleted devices cost work, so they count towards the limit, but not as part of the audience.
     read += PAGE_DEVICES;
-    for (const { platform, kind } of recipients) {
+    for (const recipient of recipients) {
+      const { platform, kind } = recipient;
       // Tokens of another kind get nothing of it.
-      if (platform === 'apns' && !reaches(wanted, kind)) continue;
+      if (platform === 'apns' && !reaches(draft.payloads.apns?.kind, kind)) continue;
       devices++;
       platforms[platform]++;
+      const due = dueTimes.of(recipient, nowMs);
+      if (due.what === 'due' && due.atMs > nowMs) later++;
     }
   }
-  return { devices, platforms, more: false };
+  return { devices, platforms, later, more: false };
 }

@@ -122,6 +122,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
         id: instance.id,
         pendingBytesMax: limits.pendingPublishBytes,
         retryMs: limits.retryHours * HOUR_MS,
+        manners: instance,
         gateways: {
           apns: gatewayOf('apns', apns && (() => this.apnsFrom(instance.id, apns))),
           fcm: gatewayOf('fcm', fcm && (() => this.fcmFrom(instance.id, fcm))),

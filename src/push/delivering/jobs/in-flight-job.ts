@@ -1,6 +1,13 @@
-import type { DeviceResult, DueRetry, Job, PublishUnderWay } from '../../model/delivery.ts';
+import type {
+  DeviceResult,
+  DueRetry,
+  Job,
+  LeftOut,
+  PublishUnderWay,
+} from '../../model/delivery.ts';
 import type { Platform, Recipient } from '../../model/device.ts';
 import { noTaps, type PushTaps } from '../../watching/push-tap.ts';
+import { DueTimes, type Manners } from '../due-times.ts';
 import { readStoredPublish, type StoredPublish } from '../stored-publish.ts';
 import { countDevices } from './memory-budget.ts';
 
@@ -10,6 +17,8 @@ export interface InFlightJobOptions {
   /** The publish, if it was read already. */
   readonly storedPublish?: StoredPublish | undefined;
   readonly taps?: PushTaps | undefined;
+  /** What the instance says for devices that say nothing themselves. */
+  readonly manners?: Manners | undefined;
   /** Called when the job has its first result that is not stored yet. */
   readonly onUnstored?: (job: InFlightJob) => void;
 }
@@ -43,6 +52,8 @@ export class InFlightJob {
   private places: ReadonlyMap<number, number> | undefined;
   private readonly retries: ReadonlyMap<number, DueRetry> | undefined;
   private readonly onUnstored: (job: InFlightJob) => void;
+  private readonly manners: Manners;
+  private knownDueTimes: DueTimes | undefined;
   private readPublish: { readonly value: StoredPublish | undefined } | undefined;
 
   constructor(
@@ -52,6 +63,7 @@ export class InFlightJob {
       nowMs,
       storedPublish: value,
       taps = noTaps,
+      manners = {},
       onUnstored = () => undefined,
     }: InFlightJobOptions,
   ) {
@@ -63,6 +75,7 @@ export class InFlightJob {
     this.movedAtMs = nowMs;
     this.onUnstored = onUnstored;
     this.taps = taps;
+    this.manners = manners;
     this.readPublish = value && { value };
     this.retries =
       claim.what === 'page'
@@ -120,6 +133,18 @@ export class InFlightJob {
   /** The reason for which a device is not tried any more, if there is one. */
   endedFor({ number }: Recipient): string | undefined {
     return this.retries?.get(number)?.endedFor;
+  }
+
+  /** Why a device of a page does not get it; `undefined`: it does. */
+  leftOut({ number }: Recipient): LeftOut | undefined {
+    return this.claim.what === 'page' ? this.claim.leftOut?.get(number) : undefined;
+  }
+
+  /** When its devices are due; `undefined`: the publish cannot be read. */
+  get dueTimes(): DueTimes | undefined {
+    const { storedPublish: stored, publish } = this;
+    if (stored !== undefined) this.knownDueTimes ??= new DueTimes(publish, stored, this.manners);
+    return this.knownDueTimes;
   }
 
   /** How many of some results end a device that came back because its turn had taken too long. */

@@ -4,11 +4,13 @@ import { platforms, type Recipient } from '../../model/device.ts';
 import { isFor } from '../../payloads/payloads.ts';
 import type { WantedPlans } from '../../planning-store.ts';
 import type { Deliverer } from '../deliverer.ts';
+import { DueTimes } from '../due-times.ts';
 import { countDevices, type DeviceCounts } from '../jobs/memory-budget.ts';
 import { CHECK_MS, type DeliveryLimits, ROOM_WAIT_MS, STORE_PAUSE_MS } from '../limits.ts';
 import type { PipelinePorts } from '../ports.ts';
 import type { StoreAccess } from '../store-access.ts';
 import { readStoredPublish, type StoredPublish } from '../stored-publish.ts';
+import { byDevice, splitByDue } from './split-by-due.ts';
 
 export interface PlannerOptions {
   readonly ports: PipelinePorts;
@@ -23,6 +25,7 @@ export interface PlannerOptions {
 interface Plan {
   readonly publish: PublishUnderWay;
   readonly stored: StoredPublish;
+  readonly dueTimes: DueTimes;
   /** Users who got it in the app: their devices are left out. */
   readonly reached: ReadonlySet<string>;
   /** The last device that was planned. */
@@ -102,7 +105,8 @@ export class Planner {
   ): Promise<void> {
     const { ports, access } = this.options;
     // Another server knows the instance, or this one will when the claim has expired.
-    if (ports.instances.byNumber(publish.instance) === undefined) return;
+    const instance = ports.instances.byNumber(publish.instance);
+    if (instance === undefined) return;
     const stored = readStoredPublish(publish);
     if (stored === undefined) {
       ports.notices.fault(new Error(`the publish ${publish.id} cannot be read`));
@@ -110,7 +114,8 @@ export class Planner {
       return;
     }
     if (after === 0) ports.events.started(publish);
-    const plan: Plan = { publish, stored: without(stored, reached), reached, after };
+    const dueTimes = new DueTimes(publish, stored, instance.manners ?? {});
+    const plan: Plan = { publish, stored: without(stored, reached), dueTimes, reached, after };
     while (!this.isStopping) {
       try {
         await this.addPages(plan);
@@ -153,9 +158,14 @@ export class Planner {
     const { ports, limits, access, deliverer, onPageStored } = this.options;
     const { publish, stored, after } = plan;
     const { instance } = publish;
-    const { recipients, devices, upTo } = page;
+    const { recipients, devices: planned, upTo } = page;
     const { budget } = deliverer.held;
-    const place = await this.placeFor(instance, devices);
+    const nowMs = ports.timers.now();
+    const { dues, leftOut, now } = splitByDue(recipients, plan.dueTimes, nowMs);
+    const isLater = now.length === 0;
+    const devices = now.length === recipients.length ? planned : countDevices(now);
+    // What is due later takes no memory until then.
+    const place = isLater ? 'store' : await this.placeFor(instance, devices);
     if (place === undefined) return false;
     const isHere = place === 'here';
     const untilMs = ports.timers.now() + (isHere ? limits.claimMs : limits.awayMs);
@@ -166,8 +176,10 @@ export class Planner {
         after,
         upTo,
         devices: recipients.map(({ number }) => number),
-        planned: devices,
+        planned,
         isLast,
+        dues,
+        leftOut,
       },
       claimedUntilMs: isHere ? untilMs : undefined,
       heldUntilMs: isHeld ? untilMs : undefined,
@@ -179,12 +191,19 @@ export class Planner {
       // Another server has continued the plan.
       if (number === undefined) return false;
       plan.after = upTo;
-      this.showPage(publish, devices);
+      this.showPage(publish, planned);
       if (isHere) {
-        const claimedUntilMs = untilMs;
-        deliverer.deliverPlanned({ page: number, publish, recipients, claimedUntilMs, stored });
+        deliverer.deliverPlanned({
+          page: number,
+          publish,
+          recipients: now,
+          claimedUntilMs: untilMs,
+          nextDueMs: dues?.[0]?.atMs,
+          leftOut: leftOut && byDevice(leftOut),
+          stored,
+        });
       } else {
-        budget.storedPage(instance);
+        if (!isLater) budget.storedPage(instance);
         onPageStored();
       }
       return true;

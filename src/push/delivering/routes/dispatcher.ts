@@ -2,6 +2,7 @@ import { untrustedLimit } from '../../../runtime/fairness/sender-queue.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 import type { Outcome } from '../../gateway.ts';
 import type { Platform, Recipient } from '../../model/device.ts';
+import { type DueGroup, dueGroups } from '../jobs/due-groups.ts';
 import type { InFlightJob } from '../jobs/in-flight-job.ts';
 import { type DeliveryLimits, IDLE_MS } from '../limits.ts';
 import type { CircuitEvent, LastOutcomes, OpenCircuit, PipelineNotices } from '../ports.ts';
@@ -78,7 +79,8 @@ export class Dispatcher {
   private gateway: AnyGateway;
   private retryMs: number;
   private readonly routes: RouteTable;
-  private readonly prepared = new Map<number, PreparedPublish>();
+  /** By the number of the publish and when it is due. */
+  private readonly prepared = new Map<string, PreparedPublish>();
   private readonly trusted = new TrustedDevices();
   /** Whether any device was accepted with the current credential. */
   private hasAccepted = false;
@@ -138,16 +140,23 @@ export class Dispatcher {
   add(job: InFlightJob, places: readonly number[]): readonly Slice[] {
     const nowMs = this.options.clock.now();
     this.usedAtMs = nowMs;
-    const prepared = this.prepare(job);
+    const slices = dueGroups(job, places, this.retryMs).flatMap((group) =>
+      this.addGroup(job, group, nowMs),
+    );
+    this.returnJammed();
+    return slices;
+  }
+
+  private addGroup(job: InFlightJob, group: DueGroup, nowMs: number): readonly Slice[] {
+    const prepared = this.prepare(job, group);
+    const { places } = group;
     const byRoute =
       this.platform === 'web'
         ? Map.groupBy(places, (place) => this.routes.to(originOf(job, place), nowMs))
         : new Map([[this.routes.to('', nowMs), places]]);
-    const slices = [...byRoute].flatMap(([route, some]) =>
+    return [...byRoute].flatMap(([route, some]) =>
       this.sliced({ job, prepared, route, places: some, nowMs }),
     );
-    this.returnJammed();
-    return slices;
   }
 
   /** Sends to all devices that may be sent to now, and continues later when more may be. */
@@ -200,15 +209,17 @@ export class Dispatcher {
     this.alarm = undefined;
   }
 
-  private prepare(job: InFlightJob): PreparedPublish {
-    const { publish } = job;
-    const known = this.prepared.get(publish.number);
+  private prepare(job: InFlightJob, { dueAtMs, triedFromMs }: DueGroup): PreparedPublish {
+    const key = `${job.publish.number} ${dueAtMs} ${triedFromMs}`;
+    const known = this.prepared.get(key);
     if (known !== undefined) return known;
     const { instanceId } = this.options;
     const { gateway, retryMs } = this;
+    const publish = { ...job.publish, dueAtMs };
+    const lifetime = { retryMs, triedFromMs };
     const stored = job.storedPublish;
-    const prepared = new PreparedPublish({ publish, stored, instanceId, gateway, retryMs });
-    this.prepared.set(publish.number, prepared);
+    const prepared = new PreparedPublish({ publish, stored, instanceId, gateway, ...lifetime });
+    this.prepared.set(key, prepared);
     return prepared;
   }
 

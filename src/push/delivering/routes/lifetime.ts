@@ -32,6 +32,14 @@ const DEFAULT_SECONDS = 28 * 24 * 3600;
 /** A notification with a time to live of 0 gets its first attempt within this time. */
 const AT_ONCE_MS = 60_000;
 
+interface LifetimeOptions {
+  /** When it was due: its time to live starts here. */
+  readonly dueAtMs: number;
+  readonly retryMs: number;
+  /** When it was first tried, if quiet hours delayed that. */
+  readonly triedFromMs?: number;
+}
+
 /**
  * Reads how long the notification of one platform is worth sending, from when the publish was due. It is tried for
  * `retryMs` at most: otherwise devices that fail for good would keep their publishes open for weeks, and a renewed
@@ -40,13 +48,13 @@ const AT_ONCE_MS = 60_000;
 export function lifetimeOf(
   payloads: Payloads,
   platform: Platform,
-  { dueAtMs, retryMs }: { readonly dueAtMs: number; readonly retryMs: number },
+  { dueAtMs, retryMs, triedFromMs = dueAtMs }: LifetimeOptions,
 ): Lifetime {
   const endsAtMs = endOf(payloads, platform, dueAtMs);
   if (endsAtMs === undefined) {
     return { endsAtMs: dueAtMs, firstTryUntilMs: dueAtMs + AT_ONCE_MS, endsBy: 'itself' };
   }
-  const lastMs = dueAtMs + retryMs;
+  const lastMs = triedFromMs + retryMs;
   return lastMs < endsAtMs
     ? { endsAtMs: lastMs, firstTryUntilMs: lastMs, endsBy: 'retries' }
     : { endsAtMs, firstTryUntilMs: endsAtMs, endsBy: 'itself' };
@@ -61,6 +69,11 @@ export function expiredOf(
   return endsBy === 'retries'
     ? { what: 'expired', reason: RETRIES_ENDED, words: cause?.reason ?? '' }
     : { what: 'expired', ...(cause ?? EXPIRED) };
+}
+
+/** When the time to live of a notification ends that was due at a time. */
+export function timeToLiveEnd(payloads: Payloads, platform: Platform, dueAtMs: number): number {
+  return endOf(payloads, platform, dueAtMs) ?? dueAtMs;
 }
 
 /** `undefined`: the time to live is 0. */

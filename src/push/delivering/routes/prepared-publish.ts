@@ -30,6 +30,8 @@ export interface PreparedPublishOptions {
   readonly gateway: AnyGateway;
   /** For how long a notification is tried. */
   readonly retryMs: number;
+  /** When it was first tried, if quiet hours delayed that. */
+  readonly triedFromMs?: number;
 }
 
 /** A publish as one gateway sends it. What is the same for all devices is made once. */
@@ -46,14 +48,15 @@ export class PreparedPublish {
   private alike = 0;
   private lastReason = '';
 
-  constructor({ publish, stored, instanceId, gateway, retryMs }: PreparedPublishOptions) {
+  constructor({ publish, stored, instanceId, gateway, ...lifetime }: PreparedPublishOptions) {
     this.publish = publish;
     this.stored = stored;
     this.instanceId = instanceId;
+    const { dueAtMs } = publish;
     this.lifetime =
       stored === undefined
         ? OVER
-        : lifetimeOf(stored.payloads, gateway.platform, { dueAtMs: publish.dueAtMs, retryMs });
+        : lifetimeOf(stored.payloads, gateway.platform, { dueAtMs, ...lifetime });
     this.deliver = this.prepareFor(gateway);
   }
 

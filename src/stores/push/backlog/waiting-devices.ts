@@ -37,7 +37,7 @@ export async function waitingDevices(
   const held: HeldRow[] = await sql`
     SELECT number, publish, apns, fcm, web FROM publish_pages
     WHERE ${isAmong(sql, 'publish', publishes)}
-      AND ready_at IS NOT NULL AND held = 1 AND leased_by IS NULL`;
+      AND ready_at IS NOT NULL AND held = 1 AND leased_by IS NULL AND dues = ''`;
   const claimed: { publish: BigInteger }[] = await sql`
     SELECT DISTINCT publish FROM publish_devices
     WHERE ${isAmong(sql, 'publish', publishes)} AND leased_by IS NOT NULL`;

@@ -5,6 +5,8 @@ import { skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, inPieces, isAmong } from '../../database/rows.ts';
 import type { LockedPublish } from '../publishes/locked-publish.ts';
 import { writeDevices } from '../publishes/page-devices.ts';
+import { writeDues } from '../publishes/page-dues.ts';
+import { writeLeftOut } from '../publishes/page-left-out.ts';
 import type { BatchedChange, LockedItem } from '../publishes/publish-changes.ts';
 
 export interface PageToAdd {
@@ -99,7 +101,8 @@ async function insertPages(
 }
 
 function pageRow(locked: LockedPublish, { page, claimedUntilMs, heldUntilMs, server }: PageToAdd) {
-  const { devices, planned } = page;
+  const { devices, planned, dues = [], leftOut = [] } = page;
+  const dueAtMs = firstDueMs(page) ?? locked.dueAtMs;
   const sum = platforms.reduce((total, platform) => total + planned[platform], 0);
   if (sum !== devices.length) throw new Error('A page must count each of its devices once');
   return {
@@ -109,12 +112,20 @@ function pageRow(locked: LockedPublish, { page, claimedUntilMs, heldUntilMs, ser
     first_device: devices[0],
     last_device: lastOf(page),
     ...planned,
-    due_at: locked.dueAtMs,
-    ready_at: claimedUntilMs ?? heldUntilMs ?? locked.dueAtMs,
+    due_at: dueAtMs,
+    ready_at: claimedUntilMs ?? heldUntilMs ?? dueAtMs,
     leased_by: claimedUntilMs === undefined ? null : server,
     devices: writeDevices(devices),
     held: heldUntilMs === undefined ? 0 : 1,
+    dues: writeDues(devices, dues),
+    left_out: writeLeftOut(devices, leftOut),
   };
+}
+
+/** When the first devices of a page are due; `undefined`: when the publish is. */
+function firstDueMs({ devices, dues = [] }: NewPage): number | undefined {
+  const later = dues.reduce((sum, due) => sum + due.devices.length, 0);
+  return later === devices.length ? dues[0]?.atMs : undefined;
 }
 
 function lastOf({ devices }: NewPage): number {

@@ -1,7 +1,7 @@
 import type { TransactionSQL } from 'bun';
 import type { WantedJobs } from '../../../push/job-store.ts';
-import { type Job, WAITED_FOR_ITS_TURN } from '../../../push/model/delivery.ts';
-import { type Platform, platforms } from '../../../push/model/device.ts';
+import { type Job, type PageJob, WAITED_FOR_ITS_TURN } from '../../../push/model/delivery.ts';
+import type { Platform } from '../../../push/model/device.ts';
 import { TOO_MANY_FOR_DEVICE } from '../../../push/model/device-pause.ts';
 import type { Database } from '../../database/database.ts';
 import { isPostgres, skipLocked } from '../../database/dialect.ts';
@@ -9,8 +9,11 @@ import { type BigInteger, isAmong } from '../../database/rows.ts';
 import type { Later } from '../../database/write-queue.ts';
 import type { LockedPublish } from '../publishes/locked-publish.ts';
 import { readDevices } from '../publishes/page-devices.ts';
+import { readDues } from '../publishes/page-dues.ts';
+import { readLeftOut } from '../publishes/page-left-out.ts';
 import { readPlaces } from '../publishes/page-places.ts';
 import { publishChanges } from '../publishes/publish-changes.ts';
+import { cancelPage } from './cancel-page.ts';
 import { claimedWork, isReady, type PendingClaim, readyInstances } from './due-work.ts';
 import { type Claim, claimFairly, claimOfBoth, oneByOne, roundRobin } from './fair-claims.ts';
 
@@ -20,6 +23,8 @@ interface PageRow {
   readonly devices: string;
   /** Places of the devices whose results are recorded. */
   readonly done: string;
+  readonly dues: string;
+  readonly left_out: string;
 }
 
 interface RetryRow {
@@ -100,7 +105,7 @@ export class JobClaims {
         ORDER BY instance, ready_at, number LIMIT ${count} ${skipLocked(sql)})
       UPDATE publish_pages SET ready_at = ${untilMs}, leased_by = ${this.server}, held = 0
       WHERE ready_at <= ${nowMs} AND number IN (SELECT number FROM due)
-      RETURNING number, publish, devices, done`;
+      RETURNING number, publish, devices, done, dues, left_out`;
     rows.sort((a, b) => Number(a.number) - Number(b.number));
     for (const row of rows) {
       const page = Number(row.number);
@@ -111,9 +116,9 @@ export class JobClaims {
         needsBody: true,
         async run(of, locked) {
           if (locked.isOver) return await cancelPage(of, locked, page);
-          const devices = devicesLeft(row);
+          const left = devicesLeft(row, nowMs);
           const publish = locked.underWay;
-          claim.work = { what: 'page', page, publish, devices, claimedUntilMs: untilMs };
+          claim.work = { what: 'page', page, publish, ...left, claimedUntilMs: untilMs };
         },
       });
     }
@@ -199,22 +204,19 @@ function grouped(due: readonly RetryRow[]): readonly RetryGroup[] {
   });
 }
 
-/** The devices of a page whose results are not recorded yet. */
-function devicesLeft({ devices, done }: PageRow): readonly number[] {
+/** The devices of a page that are due and whose results are not recorded yet, and when the next ones are due. */
+function devicesLeft(
+  { devices, done, dues, left_out }: PageRow,
+  nowMs: number,
+): Pick<PageJob, 'devices' | 'nextDueMs' | 'leftOut'> {
   const all = readDevices(devices);
-  if (done === '') return all;
-  const places = readPlaces(done);
-  return all.filter((_, place) => !places.has(place));
-}
-
-/** Cancels a page that was claimed when its publish was cancelled, and whose claim has expired since. */
-async function cancelPage(sql: TransactionSQL, locked: LockedPublish, page: number): Promise<void> {
-  const [row]: Readonly<Record<Platform, number>>[] = await sql`
-    UPDATE publish_pages
-    SET state = 'cancelled', ready_at = NULL, leased_by = NULL
-    WHERE number = ${page} AND state = 'waiting' RETURNING apns, fcm, web`;
-  if (row === undefined) return;
-  for (const platform of platforms) locked.tally.count(platform, 'cancelled', row[platform]);
+  if (done === '' && dues === '' && left_out === '') return { devices: all };
+  const leftOut = readLeftOut(all, left_out);
+  const later = readDues(dues).filter(({ atMs }) => atMs > nowMs);
+  const places = [readPlaces(done), ...later.map((due) => due.places)];
+  const left = all.filter((_, place) => !places.some((some) => some.has(place)));
+  const nextDueMs = later.length === 0 ? undefined : Math.min(...later.map(({ atMs }) => atMs));
+  return { devices: left, nextDueMs, leftOut };
 }
 
 async function cancelRetries(

@@ -10,11 +10,13 @@ import { pruneDevices } from '../devices/prune-devices.ts';
 import type { LockedAnswer, LockedPublish } from '../publishes/locked-publish.ts';
 import { changeTogether, publishChanges } from '../publishes/publish-changes.ts';
 import { countRemoved, type Results, recordResults, recordUsers } from './device-results.ts';
-import { settlePages, settlePartOfPages } from './page-results.ts';
+import { settleDueOfPages, settlePages, settlePartOfPages } from './page-results.ts';
 
 /** Records the results of a whole job. */
 export function settle(database: Database, server: string, results: JobResults): Promise<AfterJob> {
-  return record(database, { ...results, server, pages: settlePages });
+  const { job } = results;
+  const isLast = job.what !== 'page' || job.nextDueMs === undefined;
+  return record(database, { ...results, server, pages: isLast ? settlePages : settleDueOfPages });
 }
 
 /** Records the results of some devices of a job, while others are in flight. */
@@ -49,8 +51,9 @@ async function record(
     const answer: LockedAnswer = { after: 'stale' };
     const isToUsers = publish.kind === 'users';
     if (job.what === 'page') {
-      const { page } = job;
-      const item = { page, server, devices, results: byDevice, isToUsers, nowMs, answer };
+      const { page, nextDueMs } = job;
+      const settled = { page, server, devices, results: byDevice, nextDueMs };
+      const item = { ...settled, isToUsers, nowMs, answer };
       later(publishChanges, changeTogether(publish.number, pages, item));
       return answer;
     }

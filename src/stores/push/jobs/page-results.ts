@@ -6,6 +6,7 @@ import type { LockedAnswer } from '../publishes/locked-publish.ts';
 import { readDevices } from '../publishes/page-devices.ts';
 import { readPlaces, writePlaces } from '../publishes/page-places.ts';
 import type { BatchedChange, LockedItem } from '../publishes/publish-changes.ts';
+import { cancelPage } from './cancel-page.ts';
 import { countRemoved, type Results, recordResults, recordUsers } from './device-results.ts';
 
 /** Results of a page, or of some of its devices. */
@@ -17,6 +18,8 @@ export interface PageResults {
   readonly results: Results;
   readonly isToUsers: boolean;
   readonly nowMs: number;
+  /** When other devices of the page are due. */
+  readonly nextDueMs?: number | undefined;
   readonly answer: LockedAnswer;
 }
 
@@ -94,24 +97,55 @@ interface OpenRow {
 /** Records results of some devices of pages. Skips pages that another server has claimed. */
 export const settlePartOfPages: BatchedChange<PageResults> = {
   async run(sql, items) {
-    for (const { server, nowMs, some } of byServerAndTime(items)) {
-      const rows: OpenRow[] = await sql`
-        SELECT number, devices, done FROM publish_pages
-        WHERE number IN (${ownPages(sql, pagesOf(some), server)})`;
-      const pages = new Map(rows.map((row) => [Number(row.number), openPage(row)]));
-      for (const { locked, item } of some) {
-        const page = pages.get(item.page);
-        if (page === undefined) continue;
-        const given = item.devices.flatMap((device) => addNew(page, item.results, device));
-        const devices = given.map(({ device }) => device);
-        await recordResults(sql, locked, { devices, results: item.results, nowMs });
-        if (item.isToUsers) await recordUsers(sql, locked.number, given);
-        locked.recordedPart(item.answer);
+    await recordParts(sql, items);
+  },
+};
+
+/**
+ * Records the results of those devices of pages that are due, and gives the pages back until the next ones are. Devices
+ * without a result were deleted, and are counted with the last ones.
+ */
+export const settleDueOfPages: BatchedChange<PageResults> = {
+  async run(sql, items) {
+    for (const { locked, item } of await recordParts(sql, items)) {
+      const { page, server, nextDueMs } = item;
+      if (locked.isOver) {
+        await cancelPage(sql, locked, page);
+        continue;
       }
-      await writeProgress(sql, pages, nowMs);
+      await sql`UPDATE publish_pages
+        SET due_at = ${nextDueMs}, ready_at = ${nextDueMs}, leased_by = NULL
+        WHERE number = ${page} AND state = 'waiting' AND leased_by = ${server}`;
     }
   },
 };
+
+/** Returns the items whose pages this server has claimed. */
+async function recordParts(
+  sql: TransactionSQL,
+  items: readonly LockedItem<PageResults>[],
+): Promise<readonly LockedItem<PageResults>[]> {
+  const recorded: LockedItem<PageResults>[] = [];
+  for (const { server, nowMs, some } of byServerAndTime(items)) {
+    const rows: OpenRow[] = await sql`
+        SELECT number, devices, done FROM publish_pages
+        WHERE number IN (${ownPages(sql, pagesOf(some), server)})`;
+    const pages = new Map(rows.map((row) => [Number(row.number), openPage(row)]));
+    for (const one of some) {
+      const { locked, item } = one;
+      const page = pages.get(item.page);
+      if (page === undefined) continue;
+      recorded.push(one);
+      const given = item.devices.flatMap((device) => addNew(page, item.results, device));
+      const devices = given.map(({ device }) => device);
+      await recordResults(sql, locked, { devices, results: item.results, nowMs });
+      if (item.isToUsers) await recordUsers(sql, locked.number, given);
+      locked.recordedPart(item.answer);
+    }
+    await writeProgress(sql, pages, nowMs);
+  }
+  return recorded;
+}
 
 function openPage({ devices, done }: OpenRow): OpenPage {
   return {

@@ -3,6 +3,7 @@ import { GAVE_WAY } from '../../../push/backlog-store.ts';
 import type { DeviceEvent, DeviceStory, UsersReached } from '../../../push/model/delivery.ts';
 import type { Platform } from '../../../push/model/device.ts';
 import type { DevicePause } from '../../../push/model/device-pause.ts';
+import { readLocalTime } from '../../../push/model/local-time.ts';
 import type { Preferences } from '../../../push/model/preferences.ts';
 import type { PublishState, PublishTarget } from '../../../push/model/publish.ts';
 import {
@@ -13,6 +14,7 @@ import {
 import { findLanguage } from '../../../push/model/texts.ts';
 import type { DeviceKind } from '../../../push/model/token-kind.ts';
 import type { StoryKey, StoryStore } from '../../../push/story-store.ts';
+import { parseJsonObject } from '../../../runtime/json-object.ts';
 import type { Database } from '../../database/database.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
@@ -119,6 +121,8 @@ async function readStory(sql: SQL, key: StoryKey): Promise<DeviceStory | undefin
     removed: device.removed,
     matches,
     hasPayload: platforms.includes(device.platform),
+    due: page?.state === 'waiting' ? dueOf(publish, page.dueAtMs) : undefined,
+    preferences: device.preferences,
     text: apns?.kind === undefined ? textFor(languages, device.preferences) : undefined,
     tokenKind: device.tokenKind,
     apns,
@@ -130,6 +134,13 @@ async function readStory(sql: SQL, key: StoryKey): Promise<DeviceStory | undefin
     nextAttemptAtMs: waits ? Number(row.due_at) : undefined,
     events: [...attemptsOf(publish, page, row), ...reports].sort((a, b) => a.atMs - b.atMs),
   };
+}
+
+/** A publish with devices that wait has its body. */
+function dueOf({ body }: PublishRow, atMs: number | undefined): DeviceStory['due'] {
+  if (atMs === undefined) return undefined;
+  const { sendAtLocal } = parseJsonObject(body) ?? {};
+  return { atMs, local: typeof sendAtLocal === 'string' ? readLocalTime(sendAtLocal) : undefined };
 }
 
 function textFor(

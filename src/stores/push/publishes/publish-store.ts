@@ -42,6 +42,7 @@ interface StatusRow extends Readonly<Record<CountName, BigInteger | null>>, Live
   readonly platform: Platform | null;
   readonly reason: string | null;
   readonly devices: BigInteger | null;
+  readonly next_at: BigInteger | null;
 }
 
 interface PlanRow {
@@ -173,7 +174,9 @@ export class StoredPublishes implements PublishStore {
     const rows: StatusRow[] = await read`
       SELECT state, created_at, send_at, delivered, opened, outcomes.platform, planned, accepted,
         retrying, failed, pruned, expired, cancelled, reason, reasons.devices,
-        phase, push, wait_ms, users, reached, silent, absent, connections, why, rule
+        phase, push, wait_ms, users, reached, silent, absent, connections, why, rule,
+        (SELECT MIN(ready_at) FROM publish_pages
+          WHERE publish = publishes.number AND dues <> '' AND ready_at IS NOT NULL) AS next_at
       FROM publishes
       LEFT JOIN publish_live_asks AS live ON live.publish = publishes.number
       LEFT JOIN publish_feedback AS feedback ON feedback.publish = publishes.number
@@ -193,6 +196,7 @@ export class StoredPublishes implements PublishStore {
       state: stateAt(row, nowMs),
       createdAtMs: Number(row.created_at),
       sendAtMs,
+      nextAtMs: row.next_at === null ? undefined : Number(row.next_at),
       platforms: countsOf(rows),
       live: liveStatusOf(row),
       rule: ruleCauseOf(row),

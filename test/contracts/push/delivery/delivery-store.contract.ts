@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'bun:test';
 import { cancellingContract } from './cancelling.contract.ts';
 import { DeliveryScene } from './delivery-scene.ts';
 import type { DeliverySetup, OpenDeliveryStores } from './delivery-setup.ts';
+import { duesContract } from './dues.contract.ts';
 import { givingWayContract } from './giving-way.contract.ts';
 import { jobStoreContract } from './job-store.contract.ts';
 import { pausedDevicesContract } from './paused-devices.contract.ts';
@@ -41,6 +42,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
       cancellingContract,
       givingWayContract,
       pausedDevicesContract,
+      duesContract,
       workClaimsContract,
       storyStoreContract,
     ]) {

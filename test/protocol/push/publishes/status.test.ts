@@ -65,6 +65,7 @@ describe('the status of a publish', () => {
         publishId: id,
         state: 'scheduled',
         sendAt,
+        nextAt: null,
         platforms: { apns: NO_DEVICES, fcm: NO_DEVICES, web: NO_DEVICES },
         delivered: 0,
         opened: 0,
@@ -79,6 +80,7 @@ describe('the status of a publish', () => {
     const answer = await statusOf(await published(server));
     expect(answer.json).toMatchObject({
       sendAt: null,
+      nextAt: null,
       state: expect.stringMatching(/^(planning|delivering|finished)$/),
     });
   });

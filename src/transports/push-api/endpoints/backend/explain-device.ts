@@ -23,7 +23,8 @@ const NO_DEVICE = new PushRefusal(
 /** `GET …/publishes/ID/devices/DEVICE-ID`: why a device did or did not get a publish. */
 export function explainDevice(context: EndpointContext): PushEndpoint {
   const { publishes, stories, pauses, guard, now } = context;
-  return backendEndpoint(context, 'nothing', ({ number }, { params }) => {
+  return backendEndpoint(context, 'nothing', (instance, { params }) => {
+    const { number } = instance;
     const id = readPublishId(params.publishId);
     if (id === undefined) return NO_PUBLISH;
     const deviceId = deviceIdIn(params.device);
@@ -37,8 +38,12 @@ export function explainDevice(context: EndpointContext): PushEndpoint {
         if (status === undefined) return NO_PUBLISH;
         if (deviceId === undefined) return NO_DEVICE_ID;
         if (story === undefined) return NO_DEVICE;
-        const ofInstance = pauses().filter(({ instance }) => instance === number);
-        const explanation = explain(story, status, { deviceId, nowMs: now(), pauses: ofInstance });
+        const explanation = explain(story, status, {
+          deviceId,
+          nowMs: now(),
+          pauses: pauses().filter((one) => one.instance === number),
+          manners: instance,
+        });
         return { json: JSON.stringify(explanationJson(explanation)) };
       },
     );

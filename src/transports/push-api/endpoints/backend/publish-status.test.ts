@@ -29,6 +29,7 @@ describe('the status of a publish', () => {
         state: 'planning',
         createdAt: '2027-01-15T08:00:00.000Z',
         sendAt: null,
+        nextAt: null,
         platforms: { apns: NO_COUNTS, fcm: NO_COUNTS, web: NO_COUNTS },
         delivered: 0,
         opened: 0,

@@ -1,0 +1,46 @@
+import { Card } from '../../parts/card.tsx';
+import { TextField } from '../../parts/controls.tsx';
+import type { Editing, Manners } from './tenant-fields.tsx';
+
+/** When notifications of a push instance wait. */
+export function MannersFields({ edited, edit, isReadOnly, faultOf }: Editing) {
+  const { manners } = edited;
+  if (manners === undefined) return null;
+  const { quietHours } = manners;
+  const change = (changed: Partial<Manners>) => edit({ manners: { ...manners, ...changed } });
+  const changeQuiet = (changed: Partial<NonNullable<Manners['quietHours']>>) => {
+    const quiet = { from: '', to: '', ...quietHours, ...changed };
+    change({ quietHours: quiet.from === '' && quiet.to === '' ? null : quiet });
+  };
+  return (
+    <Card
+      title="Manners"
+      aside={<span class="muted small">For devices and users that say nothing themselves.</span>}
+    >
+      <fieldset class="plain inside pair" aria-label="Manners" disabled={isReadOnly}>
+        <TextField
+          label="Time zone"
+          hint="A name of the IANA database, such as Europe/Berlin."
+          wrong={faultOf('timeZone')}
+          value={manners.timeZone}
+          write={(timeZone) => change({ timeZone })}
+        />
+        <span />
+        <TextField
+          label="Quiet from"
+          hint="Such as 22:00. Empty: never."
+          wrong={faultOf('quietHours.from') ?? faultOf('quietHours')}
+          value={quietHours?.from ?? ''}
+          write={(from) => changeQuiet({ from })}
+        />
+        <TextField
+          label="Quiet until"
+          hint="Such as 07:30."
+          wrong={faultOf('quietHours.to')}
+          value={quietHours?.to ?? ''}
+          write={(to) => changeQuiet({ to })}
+        />
+      </fieldset>
+    </Card>
+  );
+}

@@ -1,0 +1,29 @@
+import type { LaterDue } from '../../../push/model/delivery.ts';
+import { readPlaces, writePlaces } from './page-places.ts';
+
+/** Devices of a page that are due at a time, by their places. */
+export interface StoredDue {
+  readonly atMs: number;
+  readonly places: ReadonlySet<number>;
+}
+
+/** Encodes when devices of a page are due that are due later than the others. */
+export function writeDues(devices: readonly number[], dues: readonly LaterDue[]): string {
+  if (dues.length === 0) return '';
+  const placeOf = new Map(devices.map((device, place) => [device, place]));
+  return dues
+    .map(({ atMs, devices: some }) => {
+      const places = new Set(some.flatMap((device) => placeOf.get(device) ?? []));
+      return `${atMs}:${writePlaces(places)}`;
+    })
+    .join(' ');
+}
+
+/** Decodes the result of `writeDues`. */
+export function readDues(text: string): readonly StoredDue[] {
+  if (text === '') return [];
+  return text.split(' ').map((due) => {
+    const [at, places = ''] = due.split(':');
+    return { atMs: Number(at), places: readPlaces(places) };
+  });
+}
