@@ -134,8 +134,8 @@ local function sinceEndMs(node) return nowMs() - tonumber(call('ZSCORE', P .. 'D
 -- The connections of a user have ended with a node, so many milliseconds ago.
 local function endUser(topic, agoMs)
   local flags = call('HGET', P .. 'T:' .. topic, 'f') or ''
-  local offlineMs = offlineMsOf(flags)
-  signOut(topic, flags, nowMs() - agoMs, math.max(offlineMs - agoMs, math.min(offlineMs, ${GRACE_MS})))
+  local offlineMs, now = tonumber(string.match(flags, '%d+') or '${GRACE_MS}'), nowMs()
+  signOut(topic, flags, math.max(offlineMs - agoMs, math.min(offlineMs, ${GRACE_MS})), now, now - agoMs)
 end
 local function sweep(node, limit)
   local M, N, O, H, swept = P .. 'M:' .. node, P .. 'N:' .. node, P .. 'O:' .. node, P .. 'H:' .. node, 0

@@ -9,39 +9,35 @@ import { GRACE_MS, OWN_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
 const LAST_SEEN_MAX = 1562;
 const LAST_SEEN_MS = 7 * 24 * 3_600_000;
 
-/** The limit of users that one call forgets because their time is over. */
-const FORGOTTEN_AT_ONCE = 10;
+/** With how many new users it is looked for those whose time is over. */
+const LOOKED_EACH = 16;
 
 /** For how many milliseconds it is known of who has gone offline when the last connection ended, for webhooks that are late. */
 const GONE_KNOWN_MS = 600_000;
 
 /** What scripts share that take connections away from users. They need `WEBHOOK_EVENTS`. */
 export const SIGN_OUT = `
--- For how long users without connections still count as online.
-local function offlineMsOf(flags) return tonumber(string.match(flags, '%d+') or '${GRACE_MS}') end
--- Notes when a user was last seen. The oldest give way.
-local function noteLastSeen(topic, atMs)
-  local app = ownerOf(topic)
-  local LS = P .. 'LS:' .. app
-  local isNew = call('ZADD', LS, atMs, string.sub(topic, #app + 2)) == 1
-  call('PEXPIRE', LS, ${LAST_SEEN_MS})
-  if not isNew then return end
-  local function forget(users) if #users > 0 then call('ZREM', LS, unpack(users)) end end
-  forget(call('ZRANGEBYSCORE', LS, '-inf', nowMs() - ${LAST_SEEN_MS}, 'LIMIT', 0, ${FORGOTTEN_AT_ONCE}))
-  local over = call('ZCARD', LS) - ${LAST_SEEN_MAX}
-  if over > 0 then forget(call('ZRANGE', LS, 0, over - 1)) end
-end
 -- How much more than others the node has to ask for the event that it has stated.
 local ownMs = 0
--- One node fewer has connections of a user, of which the last ended at this time. Counts as offline after the delay.
-local function signOut(topic, flags, endedMs, delay)
+-- One node fewer has connections of a user, of which the last ended at a time. Counts as offline after the delay.
+local function signOut(topic, flags, delay, now, endedMs)
   local T = P .. 'T:' .. topic
   if call('HINCRBY', T, '#', -1) > 0 then return end
-  local since = call('HGET', T, 's')
+  local since = call('HGET', T, 's') or ''
   call('DEL', T)
-  later('o' .. topic, delay)
-  call('SET', P .. 'UL:' .. topic, (since or '') .. ' ' .. text(endedMs), 'PX', delay + ${GONE_KNOWN_MS})
-  noteLastSeen(topic, endedMs)
+  call('ZADD', W, now + delay, 'o' .. topic)
+  dueIn(delay)
+  call('SET', P .. 'UL:' .. topic, since .. ' ' .. text(endedMs), 'PX', delay + ${GONE_KNOWN_MS})
+  -- When the user was last seen. The oldest give way.
+  local app = ownerOf(topic)
+  local LS = P .. 'LS:' .. app
+  local users = call('ZADD', LS, endedMs, string.sub(topic, #app + 2)) == 1 and call('ZCARD', LS) or 0
+  call('PEXPIRE', LS, ${LAST_SEEN_MS})
+  if users > ${LAST_SEEN_MAX} then call('ZREM', LS, unpack(call('ZRANGE', LS, 0, users - ${LAST_SEEN_MAX} - 1))) end
+  if users > 0 and users % ${LOOKED_EACH} == 0 then
+    local old = call('ZRANGEBYSCORE', LS, '-inf', now - ${LAST_SEEN_MS}, 'LIMIT', 0, ${2 * LOOKED_EACH})
+    if #old > 0 then call('ZREM', LS, unpack(old)) end
+  end
   if not has(flags, 'w') then return end
   local normalMs = graceMs
   graceMs = delay + ownMs
@@ -81,49 +77,44 @@ local function heldElsewhere()
 end
 -- Whether it is stated again, for how long the node has had connections, and was cut off.
 local ageMs, awayMs = string.match(ARGV[6], '^(%d+) (%d+)$')
--- The first node has connections of the user. Returns since when the user is online.
-local function comeOnline(since)
-  if call('ZREM', W, 'o' .. topic) == 0 then
-    publish(topic, number(), '+')
-    if not ageMs then moved[1] = '+' end
-  else
-    -- A user who returns in time was never reported offline.
-    since = string.match(call('GET', P .. 'UL:' .. topic) or '', '^%d+') or since
+if ARGV[8] and tonumber(held) + heldElsewhere() > tonumber(ARGV[8]) then return {'full'} end
+local isWanted = has(flags, 'w')
+if isWanted then knowWebhooks() end
+backMs, ownMs = tonumber(string.match(flags, '%d+') or '${GRACE_MS}'), ${OWN_MS}
+local version, O, latest = text(call('HINCRBY', P .. 'V', node, 1)), P .. 'O:' .. node, nil
+if ARGV[4] == '0' then
+  -- Nobody reads the number.
+  latest = '0'
+  if call('HDEL', O, topic) == 1 then
+    local now = nowMs()
+    signOut(topic, flags, backMs, now, now)
   end
-  return since or text(nowMs())
-end
--- One more node has connections of the user. Notes since when the user is online, and the flags.
-local function signIn()
-  local isWanted, again = has(flags, 'w'), ageMs ~= nil
-  if isWanted then
+elseif call('HSETNX', O, topic, '1') == 1 then
+  local again = ageMs ~= nil
+  if again and isWanted then
     -- Who was reported as gone meanwhile is back.
-    again = again and not wasReported('d' .. topic, tonumber(awayMs))
+    again = not wasReported('d' .. topic, tonumber(awayMs))
     if again then cancelArrival('u' .. topic) end
   end
   local since, isFirst = again and text(nowMs() - ageMs) or nil, call('HINCRBY', T, '#', 1) == 1
-  if isFirst then since = comeOnline(since)
-  elseif since and tonumber(call('HGET', T, 's') or since) < tonumber(since) then since = nil end
-  local fields = {}
-  if since then fields = {'s', since} end
-  if flags ~= '' then
-    fields[#fields + 1] = 'f'
-    fields[#fields + 1] = flags
+  if not isFirst then
+    if since and tonumber(call('HGET', T, 's') or since) < tonumber(since) then since = nil end
+  elseif call('ZREM', W, 'o' .. topic) == 1 then
+    -- A user who returns in time was never reported offline.
+    since = string.match(call('GET', P .. 'UL:' .. topic) or '', '^%d+') or since
+  else
+    latest = number()
+    publish(topic, latest, '+')
+    if not ageMs then moved[1] = '+' end
   end
-  if #fields > 0 then call('HSET', T, unpack(fields)) end
-  if not isWanted then return end
-  if isFirst then arrive('u', 'd', topic, again)
-  elseif not again then joinArrival('u' .. topic) end
-end
-if ARGV[8] and tonumber(held) + heldElsewhere() > tonumber(ARGV[8]) then return {'full'} end
-if has(flags, 'w') then knowWebhooks() end
-backMs, ownMs = offlineMsOf(flags), ${OWN_MS}
-local version, O = text(call('HINCRBY', P .. 'V', node, 1)), P .. 'O:' .. node
-if ARGV[4] == '0' then
-  if call('HDEL', O, topic) == 1 then signOut(topic, flags, nowMs(), backMs) end
-elseif call('HSETNX', O, topic, '1') == 1 then signIn()
+  if isFirst and not since then since = text(nowMs()) end
+  if since then call('HSET', T, 's', since) end
+  if flags ~= '' then call('HSET', T, 'f', flags) end
+  if isWanted and isFirst then arrive('u', 'd', topic, again)
+  elseif isWanted and not again then joinArrival('u' .. topic) end
 elseif flags ~= '' then call('HSET', T, 'f', flags) end
 if held and ARGV[4] == '1' then call('HSET', T, 'c' .. node, held) elseif held then call('HDEL', T, 'c' .. node) end
-return {'ok', version, call('GET', P .. 'S') or '0', dueMs, claims, owed, moved}
+return {'ok', version, latest or call('GET', P .. 'S') or '0', dueMs, claims, owed, moved}
 `);
 
 /** Ends the connections of a user everywhere. Arguments: node, epoch, topic. */
