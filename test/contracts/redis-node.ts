@@ -5,11 +5,16 @@ import type { SocketId } from '../../src/channels/socket-id.ts';
 import { LocalChannels } from '../../src/channels/subscribing/local-channels.ts';
 import { eventMessage } from '../../src/channels/wire.ts';
 import type { RedisLoop } from './redis-loops.ts';
-import { appWith, channel } from './values.ts';
+import { appWith, channel, presenceRules } from './values.ts';
+
+/** A presence channel whose members stay for a while without connections. */
+export const STAYING = 'presence-staying';
+const GRACE_SECONDS = 5;
 
 /** The app of all nodes. */
 export const app: App = {
   ...appWith({ presenceMembers: 5, memberChangesPerSecond: 2 }),
+  presence: presenceRules({ channels: STAYING, graceSeconds: GRACE_SECONDS }),
   subscriptionCounts: true,
   webhooks: [
     {
@@ -134,10 +139,15 @@ export class Node implements Pick<Audience, 'send'> {
     if (!isIn) await this.stateLeft(client);
   }
 
-  async leave(client: Client): Promise<void> {
+  async leave(client: Client, graceSeconds?: number): Promise<void> {
     this.clients.delete(client);
     this.byTopic.get(topicOf(app, channel(client.text)))?.delete(client);
-    await this.stateLeft(client);
+    await this.stateLeft(client, graceSeconds);
+  }
+
+  /** Its connection has ended, and it did not leave on purpose. */
+  async lose(client: Client): Promise<void> {
+    await this.leave(client, client.text === STAYING ? GRACE_SECONDS : undefined);
   }
 
   async publish(text: string, event: string): Promise<void> {
@@ -171,7 +181,7 @@ export class Node implements Pick<Audience, 'send'> {
     for (const userId of await this.loop.engine.watch(app, USERS)) this.online.add(userId);
   }
 
-  private async stateLeft({ text, userId }: Client): Promise<void> {
+  private async stateLeft({ text, userId }: Client, graceSeconds?: number): Promise<void> {
     const name = channel(text);
     const member = userId === undefined ? undefined : { userId, userInfo: undefined };
     const held = this.channels.leave(app, topicOf(app, name), member);
@@ -180,6 +190,7 @@ export class Node implements Pick<Audience, 'send'> {
       channel: name,
       held: held.subscriptions,
       userId: held.ofUser === 0 ? userId : undefined,
+      graceSeconds: held.ofUser === 0 ? graceSeconds : undefined,
     });
   }
 

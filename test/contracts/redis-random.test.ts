@@ -3,15 +3,17 @@ import type { Audience } from '../../src/channels/ports.ts';
 import { runs, testSeed } from '../../testing/long-run.ts';
 import { type OwnRedis, startRedis } from '../../testing/servers/redis.ts';
 import { RedisLoops } from './redis-loops.ts';
-import { app, type Client, Node, USERS } from './redis-node.ts';
+import { app, type Client, Node, STAYING, USERS } from './redis-node.ts';
 import { channel } from './values.ts';
 
 /** Random joins, leaves and failures, with every client's view held to a model. */
 
 const STEPS = runs(1_000, 100_000);
 const STEPS_PER_ROUND = 100;
-const CHANNELS = ['presence-a', 'presence-b', 'presence-c', 'news', 'cache-news'];
+const CHANNELS = ['presence-a', 'presence-b', 'presence-c', STAYING, 'news', 'cache-news'];
 const LOOPS = 3;
+/** A user is back in time who had left for so long. */
+const BACK_MS = 3000;
 /** Longer than anything waits for Redis, by the clock of the test. */
 const FINISHED_MS_MAX = 120_000;
 
@@ -75,8 +77,9 @@ class Scene {
     } else if (dice < 0.72) {
       const client = this.pick([...node.clients]);
       if (client === undefined) return;
-      this.count('leave');
-      this.run(node, node.leave(client));
+      const isLost = this.random() < 0.5;
+      this.count(isLost ? 'lose' : 'leave');
+      this.run(node, isLost ? node.lose(client) : node.leave(client));
     } else if (dice < 0.8) {
       this.count('publish');
       const event = `event-${this.numbered++}`;
@@ -144,6 +147,7 @@ class Scene {
     await this.cluster.advance(15_000);
     for (const { loop } of this.nodes) if (loop.isSuspended) this.cluster.resume(loop);
     await this.cluster.advance(25_000);
+    await this.reload();
     expect(this.problems).toEqual([]);
     const clients = this.nodes.flatMap((node) => [...node.clients]);
     for (const text of CHANNELS) {
@@ -180,6 +184,26 @@ class Scene {
       expect([...node.online].toSorted()).toEqual([...online].toSorted());
     }
     this.compareWebhooks(clients);
+  }
+
+  /** All connections of a user end, and one comes back to another node in time: nobody hears of it. */
+  private async reload(): Promise<void> {
+    const inside = this.nodes.flatMap((node) =>
+      [...node.clients].flatMap((client) => (client.text === STAYING ? [{ node, client }] : [])),
+    );
+    const userId = this.pick(inside)?.client.userId;
+    const others = inside.filter(({ client }) => client.userId !== userId);
+    const saw = others.map(({ client }) => client.seen.length);
+    for (const { node, client } of inside) {
+      if (client.userId === userId) await node.lose(client);
+    }
+    await this.cluster.advance(BACK_MS);
+    if (userId !== undefined) await this.pick(this.nodes)?.join(STAYING, userId);
+    await this.cluster.advance(2 * BACK_MS);
+    for (const [at, { client }] of others.entries()) {
+      const members = client.seen.slice(saw[at]).filter((one) => /^[-+]/.test(one));
+      expect([client.socketId, members]).toEqual([client.socketId, []]);
+    }
   }
 
   async close(): Promise<void> {
