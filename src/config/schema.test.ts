@@ -146,6 +146,7 @@ describe('a configuration', () => {
       whenUserIsFull: 'refuse',
       timeZone: 'UTC',
       quietHours: null,
+      cap: null,
       webhooks: [],
     });
     expect(full?.apns).toEqual({ ...apns, environment: 'production', origin: null, caFile: null });

@@ -338,10 +338,10 @@ export const metricRows = {
   pushLeftOut: {
     name: 'fanfare_push_left_out_total',
     kind: 'counter',
-    help: 'Devices that did not get a notification by a rule of this server, by reason. `gave-way`: their publish waited only for failures, and newer ones needed its room. `retries-ended`: it failed for `limits.retryHours`. `too-many-for-device`: more than 100 publishes waited for the device. `quiet-hours`: its time to live ended before its quiet hours did.',
+    help: 'Devices that did not get a notification by a rule of this server, by reason. `gave-way`: their publish waited only for failures, and newer ones needed its room. `retries-ended`: it failed for `limits.retryHours`. `too-many-for-device`: more than 100 publishes waited for the device. `quiet-hours`: its time to live ended before its quiet hours did. `over-cap`: the device had as many as the instance allows.',
     label: {
       name: 'reason',
-      values: ['gave-way', 'retries-ended', 'too-many-for-device', 'quiet-hours'],
+      values: ['gave-way', 'retries-ended', 'too-many-for-device', 'quiet-hours', 'over-cap'],
     },
   },
   pushPausedDevices: {

@@ -1,3 +1,4 @@
+import type { PageCap } from './model/cap.ts';
 import type { AfterJob, ClaimedPlan, ClaimOptions, NewPage } from './model/delivery.ts';
 
 /**
@@ -31,6 +32,8 @@ export interface AddedPage {
   readonly claimedUntilMs: number | undefined;
   /** Set if the page waits for open circuits only: it is not claimed, and any server may claim it from then on. */
   readonly heldUntilMs?: number | undefined;
+  /** Counts the page towards the caps of its devices, in the same commit. Those without room do not get it. */
+  readonly cap?: PageCap | undefined;
 }
 
 export interface PlanEnd {

@@ -10,7 +10,7 @@ export interface LiveInstance {
 /** What the push side knows of an instance. `number` identifies its rows in the store. */
 export function pushInstance(settings: InstanceSettings, number: number): PushInstance {
   const { id, name, secretKeys, app, limits, whenUserIsFull, web, webhooks } = settings;
-  const { timeZone, quietHours } = settings;
+  const { timeZone, quietHours, cap } = settings;
   return {
     id,
     number,
@@ -21,6 +21,7 @@ export function pushInstance(settings: InstanceSettings, number: number): PushIn
     whenUserIsFull,
     timeZone,
     quietHours: quietHours ?? undefined,
+    cap: cap ?? undefined,
     web: web && {
       vapidPublicKey: web.vapid.publicKey,
       declarative: web.declarative,

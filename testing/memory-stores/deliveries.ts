@@ -4,6 +4,7 @@ import type {
   JobStore,
   WantedJobs,
 } from '../../src/push/job-store.ts';
+import { capEndedAtMs, OVER_CAP, overCapWords, type PageCap } from '../../src/push/model/cap.ts';
 import {
   type AfterJob,
   type AfterPart,
@@ -12,6 +13,7 @@ import {
   type DeviceResult,
   type Job,
   type JobResults,
+  type LeftOutDevices,
   type PublishUnderWay,
   type RetryCursor,
   WAITED_FOR_ITS_TURN,
@@ -105,6 +107,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     page: { after, upTo, devices, planned, isLast = false, dues = [], leftOut = [] },
     claimedUntilMs,
     heldUntilMs,
+    cap,
   }: AddedPage): Promise<number | undefined> {
     const kept = this.publishes.byNumber(publish);
     if (kept === undefined || kept.over !== undefined) return undefined;
@@ -126,11 +129,29 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
       isHeld: heldUntilMs !== undefined,
       dueAtMs,
       dues,
-      leftOut,
+      leftOut: [...leftOut, ...this.overCap(cap)],
       readyAtMs: claimedUntilMs ?? heldUntilMs ?? dueAtMs,
       claimedBy: claimedUntilMs === undefined ? undefined : this.server,
     });
     return number;
+  }
+
+  /** Counts a notification for each device that has room, and returns the others. */
+  private overCap(cap: PageCap | undefined): readonly LeftOutDevices[] {
+    const over: LeftOutDevices[] = [];
+    for (const device of cap?.devices ?? []) {
+      if (cap === undefined) break;
+      const { caps } = this.devices;
+      const before = caps.get(device);
+      if (before === undefined || before.sinceMs <= capEndedAtMs(cap)) {
+        caps.set(device, { sinceMs: cap.nowMs, used: 1 });
+      } else if (before.used < cap.notifications) before.used++;
+      else {
+        const words = overCapWords(cap, before.sinceMs);
+        over.push({ what: 'failed', reason: OVER_CAP, words, devices: [device] });
+      }
+    }
+    return over;
   }
 
   async endPlanning({ publish, after, nowMs }: PlanEnd): Promise<AfterJob> {

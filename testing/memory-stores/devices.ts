@@ -351,6 +351,8 @@ export class MemoryDevices implements DeviceStore {
     return devices.length;
   }
 
+  /** Notifications of devices since a time. */
+  readonly caps = new Map<number, { sinceMs: number; used: number }>();
   /** The preferences of users by instance and id. */
   readonly users = new Map<string, Preferences>();
 

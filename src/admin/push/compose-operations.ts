@@ -37,7 +37,7 @@ const publishBody = z
       .unknown()
       .optional()
       .describe('When to send it by the clock of each device, such as 2030-01-31T18:00.'),
-    urgent: z.unknown().optional().describe('true: it passes quiet hours.'),
+    urgent: z.unknown().optional().describe('true: it passes quiet hours and the cap.'),
   })
   .describe('The body of a publish, as the push API takes it, with either `interests` or `users`.')
   .meta({ id: 'NewPublish' });

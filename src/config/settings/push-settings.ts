@@ -235,6 +235,19 @@ const quietHours = z
   })
   .refine(({ from, to }) => from !== to, { error: 'must begin and end at different times' });
 
+const inRange = (min: number, max: number, description: string) =>
+  z
+    .number()
+    .refine((number) => Number.isInteger(number) && number >= min && number <= max, {
+      error: `must be a whole number from ${min} to ${max}`,
+    })
+    .describe(description);
+
+const cap = z.strictObject({
+  notifications: inRange(1, 1000, 'Notifications of one device.'),
+  hours: inRange(1, 168, 'The time, which begins with the first of them.'),
+});
+
 const instanceId = textThat(
   /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
   'be a UUID such as 6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
@@ -305,6 +318,13 @@ export const instanceSettings = z
       .default(null)
       .describe(
         'When notifications wait, by the local time of each device that says nothing itself; null = they do not wait.',
+      ),
+    cap: cap
+      .meta({ id: 'NotificationCap' })
+      .nullable()
+      .default(null)
+      .describe(
+        'How many notifications a device is shown in a time; null = any number. `urgent` of a publish passes it.',
       ),
     apns: apns.meta({ id: 'ApnsSettings' }).optional(),
     fcm: fcm.meta({ id: 'FcmSettings' }).optional(),

@@ -624,6 +624,7 @@ export type ChangedInstance = {
   readonly whenUserIsFull: "refuse" | "replace-oldest";
   readonly timeZone: string;
   readonly quietHours: QuietHours | null;
+  readonly cap: NotificationCap | null;
   readonly apns?: ApnsSettings | undefined;
   readonly fcm?: FcmSettings | undefined;
   readonly web?: WebSettings | undefined;
@@ -863,6 +864,7 @@ export type Instance = {
   readonly whenUserIsFull: "refuse" | "replace-oldest";
   readonly timeZone: string;
   readonly quietHours: QuietHours | null;
+  readonly cap: NotificationCap | null;
   readonly apns?: ApnsSettings | undefined;
   readonly fcm?: FcmSettings | undefined;
   readonly web?: WebSettings | undefined;
@@ -876,6 +878,7 @@ export type InstanceChanges = {
   readonly whenUserIsFull?: "refuse" | "replace-oldest" | undefined;
   readonly timeZone?: string | undefined;
   readonly quietHours?: QuietHoursInput | null | undefined;
+  readonly cap?: NotificationCapInput | null | undefined;
   readonly apns?: ApnsSettingsInput | null | undefined;
   readonly fcm?: FcmSettingsInput | null | undefined;
   readonly web?: WebSettingsInput | null | undefined;
@@ -983,6 +986,7 @@ export type NewInstance = {
   readonly whenUserIsFull?: "refuse" | "replace-oldest" | undefined;
   readonly timeZone?: string | undefined;
   readonly quietHours?: QuietHoursInput | null | undefined;
+  readonly cap?: NotificationCapInput | null | undefined;
   readonly apns?: ApnsSettingsInput | null | undefined;
   readonly fcm?: FcmSettingsInput | null | undefined;
   readonly web?: WebSettingsInput | null | undefined;
@@ -1027,6 +1031,16 @@ export type NodeReport = {
   readonly engine: { readonly type: "memory" | "redis"; readonly awaySinceMs: number | null; readonly why: string | null };
   readonly notReady: readonly string[];
   readonly conditions: { readonly bad: number; readonly warn: number };
+};
+
+export type NotificationCap = {
+  readonly notifications: number;
+  readonly hours: number;
+};
+
+export type NotificationCapInput = {
+  readonly notifications: number;
+  readonly hours: number;
 };
 
 export type Platform = "apns" | "fcm" | "web";
@@ -1281,7 +1295,7 @@ export type Timeline = {
 
 export type TimelineEntry = {
   readonly at: string | null;
-  readonly what: "registered" | "published" | "scheduled" | "not-in-audience" | "waiting" | "live-reached" | "live-silent" | "live-absent" | "live-skipped" | "gateway-paused" | "device-paused" | "accepted" | "retry" | "failed" | "expired" | "pruned" | "removed" | "cancelled" | "delivered" | "opened";
+  readonly what: "registered" | "published" | "scheduled" | "not-in-audience" | "waiting" | "live-reached" | "live-silent" | "live-absent" | "live-skipped" | "gateway-paused" | "device-paused" | "accepted" | "retry" | "failed" | "not-sent" | "expired" | "pruned" | "removed" | "cancelled" | "delivered" | "opened";
   readonly detail: string;
   readonly advice: string | null;
 };

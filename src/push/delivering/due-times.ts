@@ -1,3 +1,4 @@
+import type { Cap, PageCap } from '../model/cap.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
 import type { Platform, Recipient } from '../model/device.ts';
 import { instantIn, quietUntil, timeOfDayIn } from '../model/local-time.ts';
@@ -10,6 +11,8 @@ import type { StoredPublish } from './stored-publish.ts';
 export interface Manners {
   readonly timeZone?: string | undefined;
   readonly quietHours?: QuietHours | undefined;
+  /** `undefined`: devices may get any number of notifications. */
+  readonly cap?: Cap | undefined;
 }
 
 /** When a device is due. */
@@ -101,7 +104,19 @@ export class DueTimes {
     return night;
   }
 
-  /** Whether the publish waits for the end of quiet hours on a platform: only what would be shown. */
+  /** What the page of some devices adds to their caps; `undefined`: nothing. */
+  capOf(recipients: readonly Recipient[], nowMs: number): PageCap | undefined {
+    const { cap } = this.manners;
+    if (cap === undefined) return undefined;
+    const counted = recipients.filter(
+      (one) => this.isHeldBack(one.platform) && this.of(one, nowMs).what === 'due',
+    );
+    return counted.length === 0
+      ? undefined
+      : { ...cap, nowMs, devices: counted.map(({ number }) => number) };
+  }
+
+  /** Whether quiet hours and caps hold for a publish on a platform: only for what would be shown. */
   private isHeldBack(platform: Platform): boolean {
     const { isUrgent, payloads } = this.stored;
     return isUrgent !== true && isShownOn(payloads, platform);

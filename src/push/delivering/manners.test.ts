@@ -252,3 +252,69 @@ describe('quiet hours', () => {
     await scene.expectAccepted(id, 1);
   });
 });
+
+describe('the cap of an instance', () => {
+  beforeEach(() => set({ cap: { notifications: 2, hours: 3 } }));
+
+  /** How many of some publishes the only device got. */
+  const got = async () => {
+    await hours(0.01);
+    return scene.sends.length;
+  };
+
+  it('leaves out what is shown beyond it, with the reason', async () => {
+    await device();
+    scene.start();
+    await publish();
+    await publish();
+    expect(await got()).toBe(2);
+    const id = await publish();
+    expect(await got()).toBe(2);
+    expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 1, failed: 1 });
+    expect(await scene.reasons(id)).toEqual([{ platform: 'fcm', reason: 'over-cap', devices: 1 }]);
+  });
+
+  it('ends some hours after the first notification of the device', async () => {
+    await device();
+    const pipeline = scene.start();
+    await publish();
+    expect(await got()).toBe(1);
+    await hours(2.5);
+    await publish();
+    await publish();
+    expect(await got()).toBe(2);
+    expect(pipeline.figures().leftOut['over-cap']).toBe(1);
+    await hours(0.5);
+    await publish();
+    await publish();
+    await publish();
+    expect(await got()).toBe(4);
+  });
+
+  it('is neither asked nor counted for what is urgent or shows nothing', async () => {
+    await device();
+    scene.start();
+    for (const fields of [{ urgent: true }, { fcm: { data: { a: 1 } } }]) {
+      await publish(fields);
+      await publish(fields);
+    }
+    await publish();
+    await publish();
+    expect(await got()).toBe(6);
+    await publish({ urgent: true });
+    expect(await got()).toBe(7);
+  });
+
+  it('does not count what comes too late for the quiet hours of a device', async () => {
+    await device({ quietHours: { from: '07:00', to: '10:00' } });
+    scene.start();
+    const late = { notification: { title: 'Hi' }, time_to_live: 60 };
+    await publish({ fcm: late });
+    await publish({ fcm: late });
+    await publish({ fcm: late });
+    await hours(2.1);
+    await publish();
+    await publish();
+    expect(await got()).toBe(2);
+  });
+});

@@ -1,3 +1,4 @@
+import { OVER_CAP } from '../model/cap.ts';
 import { byPlatform, type Platform } from '../model/device.ts';
 import { TOO_MANY_FOR_DEVICE } from '../model/device-pause.ts';
 import { QUIET_HOURS } from './due-times.ts';
@@ -8,7 +9,7 @@ import { RETRIES_ENDED } from './routes/lifetime.ts';
 export type Outcomes = Record<After['what'], number>;
 
 /** Why a device does not get a notification that is still valid, or would be but for its quiet hours. */
-const leftOutReasons = [RETRIES_ENDED, TOO_MANY_FOR_DEVICE, QUIET_HOURS] as const;
+const leftOutReasons = [RETRIES_ENDED, TOO_MANY_FOR_DEVICE, QUIET_HOURS, OVER_CAP] as const;
 
 export type LeftOutReason = (typeof leftOutReasons)[number];
 
@@ -25,6 +26,7 @@ export class OutcomeCounts {
     [RETRIES_ENDED]: 0,
     [TOO_MANY_FOR_DEVICE]: 0,
     [QUIET_HOURS]: 0,
+    [OVER_CAP]: 0,
   };
 
   count(platform: Platform, after: After): void {

@@ -313,6 +313,17 @@ describe('what the gateway said', () => {
     });
   });
 
+  it('is that the device had as many notifications as the instance allows', () => {
+    const words = '3 notifications in the 24 h since 2026-11-28T09:00Z';
+    const event = happened('failed', { reason: 'over-cap', words, attempts: 0 });
+    expect(only({ story: { events: [event] } })).toEqual({
+      atMs: event.atMs,
+      what: 'not-sent',
+      detail: `It had ${words}, the cap of the instance.`,
+      advice: containing('`urgent`'),
+    });
+  });
+
   it('is that it accepted the text of its language', () => {
     const text = { language: 'de-AT', of: 'de' };
     expect(only({ story: { events: [happened('accepted')], text } }).detail).toBe(

@@ -1,6 +1,7 @@
 import { GAVE_WAY } from '../backlog-store.ts';
 import { QUIET_HOURS } from '../delivering/due-times.ts';
 import { RETRIES_ENDED } from '../delivering/routes/lifetime.ts';
+import { OVER_CAP } from '../model/cap.ts';
 import type { DeviceEvent, DeviceStory } from '../model/delivery.ts';
 import type { Platform } from '../model/device.ts';
 import { TOO_MANY_FOR_DEVICE } from '../model/device-pause.ts';
@@ -56,6 +57,15 @@ export function gatewayEvent(event: DeviceEvent, story: DeviceStory, nowMs: numb
       };
     }
     case 'failed': {
+      if (reason === OVER_CAP) {
+        const { advice } = advise();
+        return {
+          atMs,
+          what: 'not-sent',
+          detail: `It had ${words}, the cap of the instance.`,
+          advice,
+        };
+      }
       const { why, advice } = advise('kept');
       const after = attempts > 1 ? ` after ${attemptsText(attempts)}` : '';
       return { atMs, what: 'failed', detail: `Given up${after}: ${why}.`, advice };

@@ -1,5 +1,6 @@
 import { GAVE_WAY } from '../backlog-store.ts';
 import { QUIET_HOURS } from '../delivering/due-times.ts';
+import { OVER_CAP } from '../model/cap.ts';
 import type { Platform } from '../model/device.ts';
 import type { ReasonMeaning, ReasonMeanings } from './reason-meaning.ts';
 
@@ -24,6 +25,11 @@ export const serverReasons: ReasonMeanings = {
     why: 'the instance does not try a notification for longer, see `limits.retryHours`',
     advice: 'Publish it again if it still matters.',
     hasCause: true,
+  },
+  [OVER_CAP]: {
+    why: 'it had as many notifications as the instance allows, see `cap`',
+    advice: 'Publish with `urgent`, which passes the cap, or less often.',
+    hasDetails: true,
   },
   [QUIET_HOURS]: {
     why: 'its time to live ends before its quiet hours do',

@@ -16,6 +16,7 @@ export const timelineWhats = {
   accepted: 'the gateway accepted the notification',
   retry: 'it failed so far and is retried: why, and when',
   failed: 'it was given up, and why',
+  'not-sent': 'a rule of the instance left it out, and why',
   expired: 'its time to live or the time for retries ran out, or it gave way, and what delayed it',
   pruned: 'its token is no longer valid, and why; the device was removed',
   removed: 'the device was removed during another publish, and why',

@@ -1,4 +1,5 @@
 import type { KeyUses } from '../../runtime/keys/key-uses.ts';
+import type { Cap } from './cap.ts';
 import type { QuietHours } from './preferences.ts';
 
 /** The limit of a user's devices on each platform. Source: push protocol, §2.3 and §3.5. */
@@ -67,6 +68,8 @@ export interface PushInstance {
   /** What holds for devices that say nothing themselves. `undefined`: UTC, and no quiet hours. */
   readonly timeZone?: string | undefined;
   readonly quietHours?: QuietHours | undefined;
+  /** How many notifications a device is shown in a time; `undefined`: any number. */
+  readonly cap?: Cap | undefined;
   readonly web:
     | ({
         readonly vapidPublicKey: string;

@@ -498,6 +498,14 @@ export const migrations: readonly (readonly string[])[] = [
     `CREATE INDEX publish_pages_dues ON publish_pages (publish, ready_at)
       WHERE dues <> '' AND ready_at IS NOT NULL`,
   ],
+  [
+    // Notifications that a device was shown since a time, for the cap of its instance.
+    `CREATE TABLE device_caps (
+      device BIGINT PRIMARY KEY,
+      since BIGINT NOT NULL,
+      used INTEGER NOT NULL
+    ) {without rowid}`,
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

@@ -150,6 +150,7 @@ async function forgetDevices(
   const deleted: InterestRow[] = await sql`
     DELETE FROM device_interests WHERE device IN ${sql(whole)} RETURNING instance`;
   countGone(later, deleted);
+  await sql`DELETE FROM device_caps WHERE device IN ${sql(whole)}`;
   await sql`DELETE FROM removed_devices WHERE number IN ${sql(whole)}`;
 }
 
@@ -216,6 +217,7 @@ async function forgetSomeOfInstance(sql: TransactionSQL, instance: number): Prom
 
   const devices = await devicesOf(sql, instance);
   if (devices.length > 0) {
+    await sql`DELETE FROM device_caps WHERE device IN ${sql(devices)}`;
     await sql`DELETE FROM devices WHERE number IN ${sql(devices)}`;
     return;
   }

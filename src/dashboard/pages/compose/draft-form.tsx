@@ -165,7 +165,7 @@ function Urgent() {
           draft.value = checked ? { ...others, urgent: true } : others;
         }}
       />
-      Urgent: also in quiet hours
+      Urgent: also in quiet hours, and beyond the cap
     </label>
   );
 }

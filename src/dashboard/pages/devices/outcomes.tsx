@@ -21,6 +21,7 @@ const words: Readonly<Record<TimelineEntry['what'], readonly [word: string, look
   accepted: ['accepted', 'ok'],
   retry: ['retried', 'warn'],
   failed: ['failed', 'bad'],
+  'not-sent': ['left out', 'bad'],
   expired: ['too late', 'bad'],
   pruned: ['token dead', 'bad'],
   removed: ['removed', 'bad'],

@@ -68,7 +68,11 @@ function InstanceForm({
           [DECLARATIVE]: instance.web?.declarative === true,
         },
         limits: instance.limits,
-        manners: { timeZone: instance.timeZone, quietHours: instance.quietHours },
+        manners: {
+          timeZone: instance.timeZone,
+          quietHours: instance.quietHours,
+          cap: instance.cap,
+        },
       }}
       switches={instance.web === undefined ? switches : [...switches, ...webSwitches]}
       hint="0: no limit."

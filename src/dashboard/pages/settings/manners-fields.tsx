@@ -6,11 +6,15 @@ import type { Editing, Manners } from './tenant-fields.tsx';
 export function MannersFields({ edited, edit, isReadOnly, faultOf }: Editing) {
   const { manners } = edited;
   if (manners === undefined) return null;
-  const { quietHours } = manners;
+  const { quietHours, cap } = manners;
   const change = (changed: Partial<Manners>) => edit({ manners: { ...manners, ...changed } });
   const changeQuiet = (changed: Partial<NonNullable<Manners['quietHours']>>) => {
     const quiet = { from: '', to: '', ...quietHours, ...changed };
     change({ quietHours: quiet.from === '' && quiet.to === '' ? null : quiet });
+  };
+  const changeCap = (changed: Partial<NonNullable<Manners['cap']>>) => {
+    const { notifications, hours } = { notifications: 0, hours: 0, ...cap, ...changed };
+    change({ cap: notifications === 0 && hours === 0 ? null : { notifications, hours } });
   };
   return (
     <Card
@@ -39,6 +43,20 @@ export function MannersFields({ edited, edit, isReadOnly, faultOf }: Editing) {
           wrong={faultOf('quietHours.to')}
           value={quietHours?.to ?? ''}
           write={(to) => changeQuiet({ to })}
+        />
+        <TextField
+          label="Notifications of a device at most"
+          hint="1 to 1,000. Empty: any number."
+          wrong={faultOf('cap.notifications') ?? faultOf('cap')}
+          value={cap === null ? '' : String(cap.notifications)}
+          write={(text) => changeCap({ notifications: Number(text) || 0 })}
+        />
+        <TextField
+          label="In hours"
+          hint="1 to 168, from the first notification on."
+          wrong={faultOf('cap.hours')}
+          value={cap === null ? '' : String(cap.hours)}
+          write={(text) => changeCap({ hours: Number(text) || 0 })}
         />
       </fieldset>
     </Card>

@@ -8,6 +8,7 @@ import { NumberField } from './number-field.tsx';
 export interface Manners {
   readonly timeZone: string;
   readonly quietHours: { readonly from: string; readonly to: string } | null;
+  readonly cap: { readonly notifications: number; readonly hours: number } | null;
 }
 
 /** The settings of an app or instance that the form changes. */

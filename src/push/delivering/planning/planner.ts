@@ -162,10 +162,12 @@ export class Planner {
     const { budget } = deliverer.held;
     const nowMs = ports.timers.now();
     const { dues, leftOut, now } = splitByDue(recipients, plan.dueTimes, nowMs);
-    const isLater = now.length === 0;
+    const cap = plan.dueTimes.capOf(recipients, nowMs);
+    // The store knows which devices have room, and says so to whoever claims the page.
+    const isForStore = now.length === 0 || cap !== undefined;
     const devices = now.length === recipients.length ? planned : countDevices(now);
     // What is due later takes no memory until then.
-    const place = isLater ? 'store' : await this.placeFor(instance, devices);
+    const place = isForStore ? 'store' : await this.placeFor(instance, devices);
     if (place === undefined) return false;
     const isHere = place === 'here';
     const untilMs = ports.timers.now() + (isHere ? limits.claimMs : limits.awayMs);
@@ -183,6 +185,7 @@ export class Planner {
       },
       claimedUntilMs: isHere ? untilMs : undefined,
       heldUntilMs: isHeld ? untilMs : undefined,
+      cap,
     };
     // Memory is reserved before the page is stored, because several plans of an instance are in progress.
     if (isHere) budget.hold(instance, devices);
@@ -203,7 +206,7 @@ export class Planner {
           stored,
         });
       } else {
-        if (!isLater) budget.storedPage(instance);
+        if (now.length > 0) budget.storedPage(instance);
         onPageStored();
       }
       return true;

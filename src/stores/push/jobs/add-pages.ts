@@ -1,8 +1,10 @@
 import type { TransactionSQL } from 'bun';
-import type { NewPage } from '../../../push/model/delivery.ts';
+import type { PageCap } from '../../../push/model/cap.ts';
+import type { LeftOutDevices, NewPage } from '../../../push/model/delivery.ts';
 import { platforms } from '../../../push/model/device.ts';
 import { skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, inPieces, isAmong } from '../../database/rows.ts';
+import { countForCaps } from '../devices/device-caps.ts';
 import type { LockedPublish } from '../publishes/locked-publish.ts';
 import { writeDevices } from '../publishes/page-devices.ts';
 import { writeDues } from '../publishes/page-dues.ts';
@@ -15,6 +17,7 @@ export interface PageToAdd {
   readonly claimedUntilMs: number | undefined;
   /** See `AddedPage`. */
   readonly heldUntilMs: number | undefined;
+  readonly cap: PageCap | undefined;
   readonly server: string;
   /** Gets the number of the page. */
   readonly answer: { page: number | undefined };
@@ -52,7 +55,13 @@ export const addPages: BatchedChange<PageToAdd> = {
         moved.set(locked.number, item.page.upTo);
       }
     }
-    await insertPages(sql, added);
+    const capped = added.flatMap((one) => {
+      const { cap } = one.item;
+      return cap === undefined ? [] : [{ one, cap, instance: one.locked.instance }];
+    });
+    const over = capped.length === 0 ? new Map() : await countForCaps(sql, capped);
+    const overOf = new Map(capped.map((page) => [page.one, over.get(page) ?? []]));
+    await insertPages(sql, added, overOf);
     for (const [publish, upTo] of moved) {
       await sql`UPDATE publish_plans SET planned_to = ${upTo} WHERE publish = ${publish}`;
     }
@@ -80,12 +89,13 @@ async function readPlans(
 async function insertPages(
   sql: TransactionSQL,
   items: readonly LockedItem<PageToAdd>[],
+  over: ReadonlyMap<LockedItem<PageToAdd>, readonly LeftOutDevices[]>,
 ): Promise<void> {
   const byKey = new Map(
     items.map(({ locked, item }) => [pageKey(locked.number, lastOf(item.page)), item.answer]),
   );
   for (const some of inPieces(items)) {
-    const rows = some.map(({ locked, item }) => pageRow(locked, item));
+    const rows = some.map((one) => pageRow(one.locked, one.item, over.get(one) ?? []));
     const made: PageRow[] = await sql`
       INSERT INTO publish_pages ${sql(rows)} RETURNING number, publish, last_device`;
     for (const { number, publish, last_device } of made) {
@@ -100,7 +110,11 @@ async function insertPages(
   }
 }
 
-function pageRow(locked: LockedPublish, { page, claimedUntilMs, heldUntilMs, server }: PageToAdd) {
+function pageRow(
+  locked: LockedPublish,
+  { page, claimedUntilMs, heldUntilMs, server }: PageToAdd,
+  over: readonly LeftOutDevices[],
+) {
   const { devices, planned, dues = [], leftOut = [] } = page;
   const dueAtMs = firstDueMs(page) ?? locked.dueAtMs;
   const sum = platforms.reduce((total, platform) => total + planned[platform], 0);
@@ -118,7 +132,7 @@ function pageRow(locked: LockedPublish, { page, claimedUntilMs, heldUntilMs, ser
     devices: writeDevices(devices),
     held: heldUntilMs === undefined ? 0 : 1,
     dues: writeDues(devices, dues),
-    left_out: writeLeftOut(devices, leftOut),
+    left_out: writeLeftOut(devices, [...leftOut, ...over]),
   };
 }
 

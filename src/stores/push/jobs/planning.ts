@@ -59,10 +59,11 @@ export class Planning {
     page,
     claimedUntilMs,
     heldUntilMs,
+    cap,
   }: AddedPage): Promise<number | undefined> {
     const added = await this.database.write((_, later) => {
       const answer: PageToAdd['answer'] = { page: undefined };
-      const item = { page, claimedUntilMs, heldUntilMs, server: this.server, answer };
+      const item = { page, claimedUntilMs, heldUntilMs, cap, server: this.server, answer };
       later(publishChanges, changeTogether(publish, addPages, item));
       return answer;
     });

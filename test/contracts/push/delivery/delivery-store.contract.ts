@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'bun:test';
 import { cancellingContract } from './cancelling.contract.ts';
+import { capsContract } from './caps.contract.ts';
 import { DeliveryScene } from './delivery-scene.ts';
 import type { DeliverySetup, OpenDeliveryStores } from './delivery-setup.ts';
 import { duesContract } from './dues.contract.ts';
@@ -43,6 +44,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
       givingWayContract,
       pausedDevicesContract,
       duesContract,
+      capsContract,
       workClaimsContract,
       storyStoreContract,
     ]) {

@@ -1,0 +1,55 @@
+import type { TransactionSQL } from 'bun';
+import { capEndedAtMs, OVER_CAP, overCapWords, type PageCap } from '../../../push/model/cap.ts';
+import type { LeftOutDevices } from '../../../push/model/delivery.ts';
+import { exclusively, isPostgres } from '../../database/dialect.ts';
+import { type BigInteger, isAmong } from '../../database/rows.ts';
+
+/** A page that counts towards the caps of its devices. */
+interface CountedPage {
+  readonly instance: number;
+  readonly cap: PageCap;
+}
+
+/**
+ * Counts a notification for each device of some pages that has room. Returns the others of each page. Pages of one instance
+ * are counted by one commit after the other: otherwise commits that lock devices in different orders could wait for each
+ * other.
+ */
+export async function countForCaps<Page extends CountedPage>(
+  sql: TransactionSQL,
+  pages: readonly Page[],
+): Promise<ReadonlyMap<Page, readonly LeftOutDevices[]>> {
+  const over = new Map<Page, readonly LeftOutDevices[]>();
+  const instances = [...new Set(pages.map(({ instance }) => instance))].sort((a, b) => a - b);
+  for (const instance of instances) await exclusively(sql, `caps of ${instance}`);
+  for (const page of pages) over.set(page, await countPage(sql, page.cap));
+  return over;
+}
+
+async function countPage(sql: TransactionSQL, cap: PageCap): Promise<readonly LeftOutDevices[]> {
+  const { devices, notifications, nowMs } = cap;
+  if (devices.length === 0) return [];
+  const endedMs = capEndedAtMs(cap);
+  const given = isPostgres(sql)
+    ? sql`SELECT number, ${nowMs}::bigint, 1 FROM unnest(${sql.array([...devices], 'BIGINT')}) AS number`
+    : sql`SELECT value, ${nowMs}, 1 FROM json_each(${JSON.stringify(devices)}) WHERE true`;
+  const counted: { device: BigInteger }[] = await sql`
+    INSERT INTO device_caps (device, since, used) ${given}
+    ON CONFLICT (device) DO UPDATE SET
+      used = CASE WHEN device_caps.since <= ${endedMs} THEN 1 ELSE device_caps.used + 1 END,
+      since = CASE WHEN device_caps.since <= ${endedMs} THEN ${nowMs} ELSE device_caps.since END
+    WHERE device_caps.since <= ${endedMs} OR device_caps.used < ${notifications}
+    RETURNING device`;
+  if (counted.length === devices.length) return [];
+  const withRoom = new Set(counted.map(({ device }) => Number(device)));
+  const others = devices.filter((device) => !withRoom.has(device));
+  const rows: { device: BigInteger; since: BigInteger }[] = await sql`
+    SELECT device, since FROM device_caps WHERE ${isAmong(sql, 'device', others)} ORDER BY device`;
+  const byWords = Map.groupBy(rows, ({ since }) => overCapWords(cap, Number(since)));
+  return [...byWords].map(([words, some]) => ({
+    what: 'failed',
+    reason: OVER_CAP,
+    words,
+    devices: some.map(({ device }) => Number(device)),
+  }));
+}
