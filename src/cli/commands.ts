@@ -19,6 +19,9 @@ import {
   listDevices,
   removeDevices,
 } from './push/devices.ts';
+import { DEVICES_EXPORT_OPTIONS, exportDevices } from './push/moving/export-devices.ts';
+import { DEVICES_IMPORT_OPTIONS, importDevices } from './push/moving/import-devices.ts';
+import { DEVICES_UNDO_IMPORT_OPTIONS, undoImport } from './push/moving/undo-import.ts';
 import { cancelPublish, listPublishes, PUSH_LIST_OPTIONS } from './push/publish-list.ts';
 import { explainDevice, showPublish } from './push/publishes.ts';
 import { PUSH_SEND_OPTIONS, sendPublish } from './push/send.ts';
@@ -270,6 +273,30 @@ export const commands: readonly Command[] = [
     example: `fanfare devices remove ${INSTANCE} --never-accepted --older-than 30d --dry-run`,
     options: DEVICES_REMOVE_OPTIONS,
     run: devicesCommand(removeDevices),
+  },
+  {
+    name: 'devices import',
+    operands: 'INSTANCE-ID FILE',
+    help: 'Bring devices of OneSignal, of Firebase, of Apple, of web push or of another Fanfare to an instance. FILE may be packed by gzip; - is standard input.',
+    example: `fanfare devices import ${INSTANCE} export.csv.gz --from onesignal --name onesignal --dry-run`,
+    options: DEVICES_IMPORT_OPTIONS,
+    run: importDevices,
+  },
+  {
+    name: 'devices undo-import',
+    operands: 'INSTANCE-ID NAME',
+    help: 'Remove the devices of an import that no SDK has registered since.',
+    example: `fanfare devices undo-import ${INSTANCE} onesignal --dry-run`,
+    options: DEVICES_UNDO_IMPORT_OPTIONS,
+    run: undoImport,
+  },
+  {
+    name: 'devices export',
+    operands: 'INSTANCE-ID FILE',
+    help: 'Write all devices of an instance to a new file, with their tokens, which are secrets.',
+    example: `fanfare devices export ${INSTANCE} devices.ndjson`,
+    options: DEVICES_EXPORT_OPTIONS,
+    run: exportDevices,
   },
   {
     name: 'webhooks list',

@@ -24,7 +24,7 @@ export interface DeviceStore {
    * Replaces the token of the device. With another identity, the device is untrusted until a gateway accepts it, and
    * another device that has it is deleted in the same commit.
    */
-  setToken(change: TokenChange): Promise<boolean>;
+  setToken(change: TokenChange): Promise<boolean | 'host-full'>;
   setUser(change: UserChange): Promise<SetUserResult>;
   /** A part of a device's interests, in the order of their UTF-8 bytes. */
   interests(
@@ -47,7 +47,7 @@ export interface DeviceStore {
  * `'full'`: the instance has `devicesMax` devices, none of them with this identity. `'interests-full'`: the devices of the
  * instance would have more than `interests.instanceMax` interests. The others as in `SetUserResult`.
  */
-export type RegisterRefusal = 'full' | 'interests-full' | 'other-user' | 'user-full';
+export type RegisterRefusal = 'full' | 'host-full' | 'interests-full' | 'other-user' | 'user-full';
 
 /** What a registration has made or found. */
 export interface Registered {

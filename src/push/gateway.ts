@@ -84,5 +84,7 @@ export type Deliver = (recipient: Recipient) => Promise<Outcome>;
 export interface Gateway<P extends Platform> extends AsyncDisposable {
   readonly platform: P;
   readonly atOnce: number;
+  /** Whether anybody may have chosen the push service at an origin, because the operator has not named it. */
+  isOpen?(origin: string): boolean;
   prepare(notification: Notification<RequiredPayloads[P]>): Deliver;
 }

@@ -461,6 +461,29 @@ describe('a push service that is in trouble', () => {
 });
 
 describe('the connections to push services', () => {
+  it.each([
+    ['HTTP/2', true, 2],
+    ['HTTP/1.1', false, 1],
+  ])('that are not named have few requests in flight over %s', async (_, http2, most) => {
+    const service = startService({ certificate: a, host: HOST, http2 });
+    service.script.forNext(10, { act: 'hang' });
+    const send = (allowedHosts: readonly string[]) => {
+      const gateway = openGateway({ allowedHosts });
+      return Array.from({ length: 5 }, () => deliverTo(gateway, service));
+    };
+    const ofOpen = send(['*']);
+    await service.arrivals.reaches(most);
+    // With its name in the settings it has as many as others.
+    const ofNamed = send(['*', HOST]);
+    await service.arrivals.reaches(most + 5);
+    expect(service.arrivals.list()).toHaveLength(most + 5);
+    await stops.disposeAsync();
+    stops = new AsyncDisposableStack();
+    for (const outcome of await Promise.all([...ofOpen, ...ofNamed])) {
+      expect(outcome).toMatchObject({ result: 'try-again' });
+    }
+  });
+
   it('are kept to a limited number of services: the least recently used is closed', async () => {
     const services = ['a', 'b'].map((name) =>
       startService({ certificate: name === 'a' ? a : b, host: `${name}.example.test` }),

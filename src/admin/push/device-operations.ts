@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Operation, operation } from '../operation.ts';
-import { listLimit, yesNo } from '../query-kinds.ts';
+import { filterText, listLimit, yesNo } from '../query-kinds.ts';
 import {
   afterPlace,
   deviceFilter,
@@ -36,6 +36,9 @@ export const deviceOperations: readonly Operation[] = [
       kind: deviceKind
         .optional()
         .describe('Only devices of Apple with a further token of this kind.'),
+      import: filterText(
+        'Only devices of the import with this name that no SDK has registered since.',
+      ),
       neverAccepted: yesNo('Only devices whose token no gateway has ever accepted.'),
       paused: yesNo('Only devices that nothing is sent to for now: see `pausedUntil`.'),
       registeredBefore,

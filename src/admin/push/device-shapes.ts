@@ -71,6 +71,10 @@ export const shownDevice = z
     kind: deviceKind
       .nullable()
       .describe('What its token of Apple’s is for; null: it is the ordinary one of its app.'),
+    import: z
+      .string()
+      .nullable()
+      .describe('The import that it is of; null: an SDK has registered it.'),
     userId: z.string().nullable(),
     registeredAt: z.string(),
     seenAt: z
@@ -116,6 +120,7 @@ export function showDevice(
     id,
     platform,
     kind = null,
+    origin = null,
     userId = null,
     isAccepted,
     acceptedAtMs,
@@ -129,6 +134,7 @@ export function showDevice(
     id,
     platform,
     kind,
+    import: origin,
     userId,
     registeredAt: new Date(device.registeredAtMs).toISOString(),
     seenAt: new Date(device.seenAtMs).toISOString(),
@@ -147,6 +153,7 @@ export function showDevice(
 export interface GivenFilter {
   readonly platform?: DeviceFilter['platform'];
   readonly kind?: DeviceFilter['kind'];
+  readonly import?: string | undefined;
   readonly neverAccepted?: boolean | undefined;
   readonly registeredBefore?: string | undefined;
   readonly seenBefore?: string | undefined;
@@ -159,6 +166,7 @@ export interface GivenFilter {
 export function deviceFilter({
   platform,
   kind,
+  import: origin,
   neverAccepted = false,
   registeredBefore: registered,
   seenBefore: seen,
@@ -170,6 +178,7 @@ export function deviceFilter({
   return {
     platform,
     kind,
+    origin,
     neverAccepted,
     registeredBeforeMs: registered === undefined ? undefined : Date.parse(registered),
     seenBeforeMs: seen === undefined ? undefined : Date.parse(seen),

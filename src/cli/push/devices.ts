@@ -61,6 +61,11 @@ export const DEVICES_LIST_OPTIONS: readonly Option[] = [
     help: 'Only devices that are subscribed to this interest.',
   },
   {
+    name: 'import',
+    value: 'NAME',
+    help: 'Only devices of this import that no SDK has registered since.',
+  },
+  {
     name: 'kind',
     value: 'KIND',
     help: `Only further tokens of Apple devices: ${deviceKind.options.join(', ')}.`,
@@ -167,6 +172,7 @@ function filterOf(given: Arguments): DeviceFilter {
   return {
     platform: choiceOf(given, { option: 'platform', values: platforms }),
     kind: choiceOf(given, { option: 'kind', values: deviceKind.options }),
+    origin: given.value('import'),
     neverAccepted: given.has('never-accepted'),
     registeredBeforeMs: timeBefore('older-than'),
     seenBeforeMs: timeBefore('not-seen-for'),

@@ -116,7 +116,7 @@ describe('problems', () => {
     ],
     [
       { channels: { apps: [{ ...app, webhooks: [{ url: 'http://x', events: ['vacated'] }] }] } },
-      'channels.apps[0].webhooks[0].events[0]: must be one of "channel_occupied", "channel_vacated", "member_added", "member_removed", "client_event", "cache_miss", "subscription_count", got "vacated"',
+      'channels.apps[0].webhooks[0].events[0]: must be one of "channel_occupied", "channel_vacated", "member_added", "member_removed", "client_event", "cache_miss", "subscription_count", "user_online", "user_offline", got "vacated"',
     ],
     [
       { log: { level: 3 } },
@@ -325,7 +325,7 @@ describe('problems', () => {
     ['a host and port', 'localhost:8443', true],
     ['an address', '[::1]:8443', true],
     ['a URL', 'https://push.example.org', false],
-    ['every host', '*', false],
+    ['every host', '*', true],
     ['nothing', '', false],
   ])('of an allowed host: %s', (_, host, ok) => {
     const web = { vapid, allowedHosts: [host] };

@@ -187,14 +187,14 @@ const web = z
     allowedHosts: z
       .array(
         textThat(
-          /^(?:(?:\*\.)?[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/,
-          'be a host, *.host, or host:port',
+          /^(?:\*|(?:\*\.)?[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/,
+          'be a host, *.host, host:port, or *',
           '',
         ),
       )
       .default(BROWSER_PUSH_SERVICES)
       .describe(
-        'The allowed push services: a host (port 443, or any port if `allowPrivateAddresses` is set), `*.host` for every host below it, or `host:port`.',
+        'The allowed push services: a host (port 443, or any port if `allowPrivateAddresses` is set), `*.host` for every host below it, `host:port`, or `*` for every host, as UnifiedPush needs: then the instance may have 100 devices at each host that is not named.',
       ),
     allowPrivateAddresses: onOff(false, 'Allow push services at private and loopback addresses.'),
     caFile: gatewayCaFile,
@@ -285,6 +285,10 @@ export const instanceSettings = z
           { min: 1, max: 672 },
           72,
           'Hours after which a notification is not tried any more, whatever its time to live. They count from when the publish was due.',
+        ),
+        importRowsPerSecond: limit(
+          2_000,
+          'Devices per second that backends import. More are refused with 429',
         ),
         deviceRequestsPerSecond: limit(
           5_000,

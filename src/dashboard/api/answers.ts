@@ -268,7 +268,7 @@ export interface Operations {
   };
   'GET /instances/{id}/devices': {
     readonly path: { readonly id: string };
-    readonly query: { readonly id?: string | undefined; readonly user?: string | undefined; readonly interest?: string | undefined; readonly platform?: string | undefined; readonly kind?: string | undefined; readonly neverAccepted?: string | undefined; readonly paused?: string | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
+    readonly query: { readonly id?: string | undefined; readonly user?: string | undefined; readonly interest?: string | undefined; readonly platform?: string | undefined; readonly kind?: string | undefined; readonly import?: string | undefined; readonly neverAccepted?: string | undefined; readonly paused?: string | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
     readonly body: undefined;
     readonly answer: { readonly devices: readonly Device[]; readonly next: string | null };
   };
@@ -723,6 +723,7 @@ export type Device = {
   readonly id: string;
   readonly platform: Platform;
   readonly kind: DeviceKind | null;
+  readonly import: string | null;
   readonly userId: string | null;
   readonly registeredAt: string;
   readonly seenAt: string;
@@ -893,6 +894,7 @@ export type InstanceLimits = {
   readonly backendRequestsPerSecond: number;
   readonly pendingPublishBytes: number;
   readonly retryHours: number;
+  readonly importRowsPerSecond: number;
   readonly deviceRequestsPerSecond: number;
   readonly deviceRowsPerSecond: number;
   readonly reportsPerSecond: number;
@@ -905,6 +907,7 @@ export type InstanceLimitsInput = {
   readonly backendRequestsPerSecond?: number | undefined;
   readonly pendingPublishBytes?: number | undefined;
   readonly retryHours?: number | undefined;
+  readonly importRowsPerSecond?: number | undefined;
   readonly deviceRequestsPerSecond?: number | undefined;
   readonly deviceRowsPerSecond?: number | undefined;
   readonly reportsPerSecond?: number | undefined;
@@ -1208,6 +1211,7 @@ export type RegisteredDevice = {
   readonly id: string;
   readonly platform: Platform;
   readonly kind: DeviceKind | null;
+  readonly import: string | null;
   readonly userId: string | null;
   readonly registeredAt: string;
   readonly seenAt: string;

@@ -39,7 +39,13 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 function send(count: number, path: string, owner: object, isTrusted = true, to = pool) {
   return Array.from({ length: count }, () =>
-    to.send({ path, fields: [], body: new Uint8Array(), sender: { owner, isTrusted } }),
+    to.send({
+      path,
+      fields: [],
+      body: new Uint8Array(),
+      sender: { owner, isTrusted },
+      isOpen: false,
+    }),
   );
 }
 

@@ -15,15 +15,18 @@ export interface Http1PoolOptions {
   readonly answerBytesMax: number;
   /** Shared by all push services. */
   readonly slots: Http1Slots;
+  /** The limit of requests in flight. Each takes a connection. */
+  readonly inFlightMax?: number;
 }
 
-/** The limit of requests in flight to one push service. Each takes a connection. */
+/** The limit of requests in flight to one push service, if no other is given. */
 const IN_FLIGHT_MAX = 64;
 
 /** Sends to one push service over HTTP/1.1. Untrusted devices leave some of its connections to others. */
 export class Http1Pool implements SlotWaiter {
   private readonly origin: string;
   private readonly options: Http1PoolOptions;
+  private readonly inFlightMax: number;
   private readonly stop = new AbortController();
   private readonly waiting = new SenderQueue<Waiting>();
   private inFlight = 0;
@@ -32,6 +35,7 @@ export class Http1Pool implements SlotWaiter {
   constructor(origin: string, options: Http1PoolOptions) {
     this.origin = origin;
     this.options = options;
+    this.inFlightMax = options.inFlightMax ?? IN_FLIGHT_MAX;
   }
 
   async send({ path, fields, body, sender }: WebPushRequest): Promise<WebPushResult> {
@@ -84,11 +88,13 @@ export class Http1Pool implements SlotWaiter {
 
   private get hasSlot(): boolean {
     const { slots } = this.options;
-    return slots.hasFree('trusted') && this.inFlight < Math.min(IN_FLIGHT_MAX, slots.limitPerPool);
+    return (
+      slots.hasFree('trusted') && this.inFlight < Math.min(this.inFlightMax, slots.limitPerPool)
+    );
   }
 
   private get hasUntrustedSlot(): boolean {
-    const limit = untrustedLimit(IN_FLIGHT_MAX, this.waiting.hasTrusted);
+    const limit = untrustedLimit(this.inFlightMax, this.waiting.hasTrusted);
     return (
       this.hasSlot && this.untrustedInFlight < limit && this.options.slots.hasFree(this.untrusted)
     );

@@ -2,7 +2,6 @@ import { ANSWER_BYTES_MAX, Http2Client, type Http2Event } from '../../outgoing/h
 import type { FindAddresses } from '../../outgoing/http2/connecting/addresses.ts';
 import { fieldOf, type Http2Result } from '../../outgoing/http2/request.ts';
 import type { SendUnowned } from '../../outgoing/request.ts';
-import type { Sender } from '../../runtime/fairness/sender-queue.ts';
 import { parseAddress } from '../../runtime/ip-address.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
@@ -53,6 +52,9 @@ const WAITING_MAX = 5_000;
 /** Google drops a connection after four minutes. */
 const IDLE_CLOSE_MS = 60_000;
 
+/** An open host could be anybody's server, which must not be flooded. The one connection of HTTP/1.1 has one request. */
+const OPEN = { connectionsMax: 1, streamsMax: 2, http1Max: 1, waitingMax: 200 } as const;
+
 interface PushService {
   /** Who opened it, and below which domain it is: see `PushServices.openerOf`. */
   readonly opener: string;
@@ -77,8 +79,8 @@ export class PushServices implements AsyncDisposable {
   private readonly options: PushServicesOptions;
   private readonly timers: Timers;
   private readonly http1Slots: Http1Slots;
-  /** The oldest first. */
-  private readonly byOrigin = new Map<string, PushService>();
+  /** By origin; those that are open to somebody have an entry of their own. The oldest first. */
+  private readonly byName = new Map<string, PushService>();
   /** Numbers of instances, by their gateways. */
   private readonly owners = new WeakMap<object, number>();
   private ownersMade = 0;
@@ -93,7 +95,8 @@ export class PushServices implements AsyncDisposable {
   /** Sends a message to the push service at an origin. Settles in every case, within a bounded time. */
   async send(origin: string, request: WebPushRequest): Promise<WebPushResult> {
     if (this.isClosed) return { result: 'not-answered', reason: 'closed' };
-    const service = this.byOrigin.get(origin) ?? this.open(origin, request.sender);
+    const name = request.isOpen ? `open ${origin}` : origin;
+    const service = this.byName.get(name) ?? this.open(name, origin, request);
     if (service === undefined) return TOO_MANY;
     service.inFlight++;
     service.usedAtMs = this.timers.now();
@@ -111,11 +114,15 @@ export class PushServices implements AsyncDisposable {
   /** Closes every connection. Requests in flight settle at once. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.isClosed = true;
-    await Promise.all([...this.byOrigin.values()].map(close));
-    this.byOrigin.clear();
+    await Promise.all([...this.byName.values()].map(close));
+    this.byName.clear();
   }
 
-  private open(origin: string, { owner, isTrusted }: Sender): PushService | undefined {
+  private open(
+    name: string,
+    origin: string,
+    { sender: { owner, isTrusted }, isOpen }: WebPushRequest,
+  ): PushService | undefined {
     const opener = this.openerOf(owner, origin);
     if (!this.makeRoom(opener, isTrusted)) return undefined;
     const { findAddresses, sendOverHttp1, ca, onEvent } = this.options;
@@ -126,9 +133,9 @@ export class PushServices implements AsyncDisposable {
       http2: new Http2Client({
         origin,
         ca,
-        connectionsMax: CONNECTIONS_MAX,
-        streamsPerConnectionMax: STREAMS_MAX,
-        waitingMax: WAITING_MAX,
+        connectionsMax: isOpen ? OPEN.connectionsMax : CONNECTIONS_MAX,
+        streamsPerConnectionMax: isOpen ? OPEN.streamsMax : STREAMS_MAX,
+        waitingMax: isOpen ? OPEN.waitingMax : WAITING_MAX,
         requestTimeoutMs: timeoutMs,
         idleCloseMs: IDLE_CLOSE_MS,
         findAddresses,
@@ -141,6 +148,7 @@ export class PushServices implements AsyncDisposable {
         timeoutMs,
         answerBytesMax: ANSWER_BYTES_MAX,
         slots: this.http1Slots,
+        ...(isOpen ? { inFlightMax: OPEN.http1Max } : {}),
       }),
       // Without TLS there is no negotiation, and every service speaks HTTP/1.1.
       speaksHttp2: origin.startsWith('https:'),
@@ -150,7 +158,7 @@ export class PushServices implements AsyncDisposable {
       isProven: false,
       hasYielded: false,
     };
-    this.byOrigin.set(origin, service);
+    this.byName.set(name, service);
     return service;
   }
 
@@ -177,23 +185,23 @@ export class PushServices implements AsyncDisposable {
    */
   private makeRoom(opener: string, isTrusted: boolean): boolean {
     const limit = this.options.servicesMax ?? SERVICES_MAX;
-    const unproven = [...this.byOrigin].filter(([, { isProven }]) => !isProven);
+    const unproven = [...this.byName].filter(([, { isProven }]) => !isProven);
     const isShareUsed = !isTrusted && unproven.length >= Math.ceil(limit * UNPROVEN_SHARE);
-    if (this.byOrigin.size < limit && !isShareUsed) return true;
+    if (this.byName.size < limit && !isShareUsed) return true;
     const yielding =
       oldestUnused(unproven) ??
-      (isShareUsed ? undefined : oldestUnused([...this.byOrigin])) ??
+      (isShareUsed ? undefined : oldestUnused([...this.byName])) ??
       oldestOfMost(unproven, opener);
     if (yielding === undefined) return false;
-    const [origin, service] = yielding;
-    this.byOrigin.delete(origin);
+    const [name, service] = yielding;
+    this.byName.delete(name);
     service.hasYielded = service.inFlight > 0;
     void close(service);
     return true;
   }
 }
 
-type Entry = readonly [origin: string, service: PushService];
+type Entry = readonly [name: string, service: PushService];
 
 function oldestUnused(entries: readonly Entry[]): Entry | undefined {
   const [first, ...others] = entries.filter(([, { inFlight }]) => inFlight === 0);

@@ -3,7 +3,7 @@ import { declarativeBytes, declarativeMessage } from '../../push/messages/declar
 import { WEB_MESSAGE_BYTES_MAX, webMessage } from '../../push/messages/web-message.ts';
 import type { PushServiceRules } from '../../push/model/instance.ts';
 import type { WebPayload } from '../../push/payloads/web.ts';
-import { readEndpoint } from '../../push/requests/push-service.ts';
+import { ANY_HOST, readEndpoint } from '../../push/requests/push-service.ts';
 import { errorCode } from '../../runtime/error-code.ts';
 import type { Sender } from '../../runtime/fairness/sender-queue.ts';
 import { Recent } from '../../runtime/recent.ts';
@@ -34,11 +34,18 @@ interface Plaintexts {
   readonly forOthers: Plaintext;
 }
 
+/** A push service that messages may be sent to. */
+interface Service {
+  readonly authorization: VapidAuthorization;
+  /** Whether the operator has not named it. */
+  readonly isOpen: boolean;
+}
+
 /** Enough for 8,000 messages a second at an answer time of 125 ms. */
 const AT_ONCE = 1_000;
 
 /** The limit of push services whose signed token is cached. */
-const AUTHORIZATIONS_MAX = 100;
+const SERVICES_MAX = 100;
 
 /** The gateway to the browsers of one instance. Sources: push protocol, §8.3, and RFC 8030. */
 export class WebGateway implements Gateway<'web'> {
@@ -50,7 +57,7 @@ export class WebGateway implements Gateway<'web'> {
   private readonly trusted: Sender = { owner: this, isTrusted: true };
   private readonly untrusted: Sender = { owner: this, isTrusted: false };
   /** By origin of the push service. */
-  private readonly authorizations = new Recent<string, VapidAuthorization>(AUTHORIZATIONS_MAX);
+  private readonly services = new Recent<string, Service>(SERVICES_MAX);
 
   constructor(options: WebGatewayOptions) {
     this.options = options;
@@ -64,8 +71,13 @@ export class WebGateway implements Gateway<'web'> {
       this.deliver(token, isTrusted ? this.trusted : this.untrusted, plaintexts, fields);
   }
 
+  isOpen(origin: string): boolean {
+    const { allowedHosts } = this.options.rules;
+    return allowedHosts.includes(ANY_HOST) && this.serviceAt(origin)?.isOpen === true;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    this.authorizations.clear();
+    this.services.clear();
   }
 
   private plaintextsOf(notification: Notification<WebPayload>): Plaintexts {
@@ -87,8 +99,8 @@ export class WebGateway implements Gateway<'web'> {
   ): Promise<Outcome> {
     const subscription = readSubscription(token);
     if (subscription === undefined) return refused('bad-subscription');
-    const authorization = this.authorizationAt(subscription.origin);
-    if (authorization === undefined) return refused('host-not-allowed');
+    const service = this.serviceAt(subscription.origin);
+    if (service === undefined) return refused('host-not-allowed');
 
     const permitted = this.encryptionBudget.take(sender);
     if (permitted !== undefined) await permitted;
@@ -98,21 +110,24 @@ export class WebGateway implements Gateway<'web'> {
     const nowMs = this.options.nowMs();
     const result = await this.options.services.send(subscription.origin, {
       path: subscription.path,
-      fields: [authorization.at(nowMs), ...fields.at(nowMs, subscription.hostname)],
+      fields: [service.authorization.at(nowMs), ...fields.at(nowMs, subscription.hostname)],
       body,
       sender,
+      isOpen: service.isOpen,
     });
     return readWebPushResult(result, this.options.nowMs());
   }
 
   /** `undefined` if messages may not be sent there. */
-  private authorizationAt(origin: string): VapidAuthorization | undefined {
-    const known = this.authorizations.get(origin);
+  private serviceAt(origin: string): Service | undefined {
+    const known = this.services.get(origin);
     if (known !== undefined) return known;
-    if (!readEndpoint(`${origin}/`, this.options.rules).ok) return undefined;
+    const read = readEndpoint(`${origin}/`, this.options.rules);
+    if (!read.ok) return undefined;
     const authorization = new VapidAuthorization(this.signer, origin);
-    this.authorizations.set(origin, authorization);
-    return authorization;
+    const service = { authorization, isOpen: read.openHost !== undefined };
+    this.services.set(origin, service);
+    return service;
   }
 }
 

@@ -16,6 +16,8 @@ export interface WebPushRequest {
   readonly body: Uint8Array<ArrayBuffer>;
   /** For fairness: several instances share the connections to a push service. */
   readonly sender: Sender;
+  /** Whether the operator has not named the push service, so that anybody may have chosen it. */
+  readonly isOpen: boolean;
 }
 
 /** Header fields of all messages. Sources: RFC 8030, 5.3, and RFC 8291, 4. */

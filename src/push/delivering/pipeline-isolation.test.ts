@@ -236,6 +236,35 @@ describe('devices do not wait for others', () => {
     await scene.expectAccepted(id, 100, 'apns');
   });
 
+  it('when push services that anybody may have made up are down', async () => {
+    scene.limits = { ...deliveryLimits, pageDevices: 20 };
+    scene.atOnce = 10;
+    const instance = scene.newInstance();
+    for (let count = 0; count < 20; count++) {
+      const origin = `https://made-up-${count}.example`;
+      scene.openOrigins.add(origin);
+      await scene.register(instance, 'web', { origin });
+    }
+    scene.openOrigins.add('https://new.example');
+    await scene.register(instance, 'web', { origin: 'https://new.example' });
+    const id = await scene.publish(instance);
+    let isMended = false;
+    scene.answer = ({ token }) =>
+      token.includes('new.example') === isMended ? tryAgain('gateway') : accepted;
+    const pipeline = scene.start();
+    await seconds(30);
+    expect(await scene.counts(id, 'web')).toMatchObject({ accepted: 1 });
+    // They share a route, which says nothing about any of them.
+    expect(pipeline.figures().openCircuits).toEqual([]);
+
+    // The one that has accepted something has a route of its own.
+    isMended = true;
+    await scene.publish(instance);
+    pipeline.wake();
+    await seconds(5);
+    expect(pipeline.figures().openCircuits).toMatchObject([{ origin: 'https://new.example' }]);
+  });
+
   it('when another push service is down', async () => {
     scene.limits = { ...deliveryLimits, pageDevices: 20 };
     scene.atOnce = 10;

@@ -58,6 +58,8 @@ export class PipelineScene {
   readonly inFlight = new Map<string, number>();
   readonly inFlightMax = new Map<string, number>();
   atOnce = 1_000;
+  /** Push services that the operator has not named. */
+  readonly openOrigins = new Set<string>();
   limits = deliveryLimits;
   retryMs = 72 * 3_600_000;
   manners: Manners = {};
@@ -273,6 +275,7 @@ export class PipelineScene {
     return {
       platform,
       atOnce: this.atOnce,
+      isOpen: (origin) => this.openOrigins.has(origin),
       prepare: ({ publishId }) => {
         return async ({ id, token, isTrusted }) => {
           const send = {

@@ -25,6 +25,8 @@ export interface DeviceToken {
   readonly token: string;
   /** Equal for two registrations if and only if they reach the same app on the same device. At most 64 characters. */
   readonly identity: string;
+  /** The host of a push service that the operator has not named. */
+  readonly openHost?: string | undefined;
 }
 
 /** A registration of a device. */

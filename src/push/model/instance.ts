@@ -5,12 +5,15 @@ import type { QuietHours } from './preferences.ts';
 /** The limit of a user's devices on each platform. Source: push protocol, §2.3 and §3.5. */
 export const DEVICES_PER_USER = 100;
 
+/** The limit of devices at each push service that the operator has not named: anybody may have made it up. */
+export const DEVICES_PER_OPEN_HOST = 100;
+
 /** The limit of a device's interests. Source: push protocol, §2.3. */
 export const INTERESTS_PER_DEVICE = 5000;
 
 /** The push services that a browser's subscription may name. Source: push protocol, §8.3.6. */
 export interface PushServiceRules {
-  /** `host`: port 443, or any port if private addresses are allowed. `*.host`: every host below it. `host:port`: exactly. */
+  /** `host`: port 443, or any port if private addresses are allowed. `*.host`: every host below it. `host:port`: exactly. `*`: every host. */
   readonly allowedHosts: readonly string[];
   /** Also allows http, for push services on a developer's machine. */
   readonly allowPrivateAddresses: boolean;
@@ -57,6 +60,8 @@ export interface PushInstance {
     readonly pendingPublishBytes: number;
     /** Hours after which a notification is not tried any more. */
     readonly retryHours: number;
+    /** Devices per second that its backend imports. */
+    readonly importRowsPerSecond: number;
     /** The sum over all devices and addresses, as in the two below. */
     readonly deviceRequestsPerSecond: number;
     /** Changed rows in the store. */

@@ -76,6 +76,26 @@ describe('the endpoint of a push service', () => {
     },
   );
 
+  it('may be at every host if * is allowed, and says that the host is not named', () => {
+    const open: PushServiceRules = { ...strict, allowedHosts: ['*', '*.push.apple.com'] };
+    const endpoint = 'https://ntfy.example.org/upAbc?up=1';
+    expect(readEndpoint(endpoint, open)).toEqual({
+      ok: true,
+      endpoint,
+      openHost: 'ntfy.example.org',
+    });
+    expect(readEndpoint('https://web.push.apple.com/x', open)).toEqual({
+      ok: true,
+      endpoint: 'https://web.push.apple.com/x',
+    });
+    expect(readEndpoint('https://ntfy.example.org:8443/x', open)).toEqual({
+      ok: false,
+      why: 'must be at port 443',
+    });
+    expect(readEndpoint('http://ntfy.example.org/x', open)).toMatchObject({ ok: false });
+    expect(readEndpoint(endpoint, strict)).toMatchObject({ ok: false });
+  });
+
   it('must be https, except on a developer’s machine', () => {
     for (const endpoint of ['http://fcm.googleapis.com/', 'http://fcm.googleapis.com:443/']) {
       expect(readEndpoint(endpoint, strict)).toEqual({ ok: false, why: 'must be an https URL' });

@@ -5,8 +5,16 @@ const ENDPOINT_LENGTH_MAX = 2048;
 
 const defaultPorts: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
 
+/** Stands in the allowed hosts for every host, as UnifiedPush needs. Source: UnifiedPush, "Specifications, Android", 3. */
+export const ANY_HOST = '*';
+
 export type ReadEndpoint =
-  | { readonly ok: true; readonly endpoint: string }
+  | {
+      readonly ok: true;
+      readonly endpoint: string;
+      /** Its host, if the operator allows it only because every host is allowed. */
+      readonly openHost?: string;
+    }
   /** `why` is a predicate that quotes nothing of the endpoint. */
   | { readonly ok: false; readonly why: string };
 
@@ -27,19 +35,30 @@ export function readEndpoint(value: unknown, rules: PushServiceRules): ReadEndpo
   if (url.username !== '' || url.password !== '' || url.href.includes('#')) {
     return { ok: false, why: 'must have no user, password or fragment' };
   }
-  if (!rules.allowedHosts.some((allowed) => isHostAllowed(url, allowed, rules))) {
+  // Normalised, so that two spellings of one endpoint are one device.
+  const endpoint = url.href;
+  if (rules.allowedHosts.some((allowed) => isHostAllowed(url, allowed, rules))) {
+    return { ok: true, endpoint };
+  }
+  if (!rules.allowedHosts.includes(ANY_HOST)) {
     return { ok: false, why: 'is not at an allowed push service' };
   }
-  // Normalised, so that two spellings of one endpoint are one device.
-  return { ok: true, endpoint: url.href };
+  if (!isPortAllowed(url, rules)) return { ok: false, why: 'must be at port 443' };
+  return { ok: true, endpoint, openHost: url.hostname };
 }
 
-function isHostAllowed(url: URL, allowed: string, { allowPrivateAddresses }: PushServiceRules) {
+function isHostAllowed(url: URL, allowed: string, rules: PushServiceRules): boolean {
   const { host, port } = splitHost(allowed.toLowerCase());
   if (!isHostAt(url.hostname, host)) return false;
-  const urlPort = url.port === '' ? defaultPorts[url.protocol] : url.port;
-  if (port !== undefined) return urlPort === port;
-  return allowPrivateAddresses || urlPort === '443';
+  return port === undefined ? isPortAllowed(url, rules) : portOf(url) === port;
+}
+
+function isPortAllowed(url: URL, { allowPrivateAddresses }: PushServiceRules): boolean {
+  return allowPrivateAddresses || portOf(url) === '443';
+}
+
+function portOf(url: URL): string | undefined {
+  return url.port === '' ? defaultPorts[url.protocol] : url.port;
 }
 
 /** The port follows the last colon, unless that is part of an IPv6 address. */

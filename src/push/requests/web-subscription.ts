@@ -51,6 +51,7 @@ function readToken(token: unknown, rules: PushServiceRules): DeviceToken | strin
       keys: { p256dh: encodeBase64Url(p256dh), auth: encodeBase64Url(auth) },
     }),
     identity: tokenIdentity(endpoint.endpoint),
+    openHost: endpoint.openHost,
   };
 }
 

@@ -506,6 +506,14 @@ export const migrations: readonly (readonly string[])[] = [
       used INTEGER NOT NULL
     ) {without rowid}`,
   ],
+  [
+    // The import that a device is of; NULL: an SDK has registered it. And the host of its push service, if the operator
+    // has not named that.
+    'ALTER TABLE devices ADD COLUMN origin {text}',
+    'ALTER TABLE devices ADD COLUMN open_host {text}',
+    'CREATE INDEX devices_of_imports ON devices (instance, origin, number) WHERE origin IS NOT NULL',
+    'CREATE INDEX devices_at_open_hosts ON devices (instance, open_host) WHERE open_host IS NOT NULL',
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

@@ -77,6 +77,7 @@ const longBodies: Partial<Record<EndpointName, number>> = {
   publishToUsers: 200 * KIB,
   // 5,000 interests of 164 characters, with JSON punctuation.
   setInterests: 1024 * KIB,
+  importDevices: 4096 * KIB,
 };
 
 /** The longest body that any endpoint takes. */

@@ -7,7 +7,8 @@ export type PushFamily = 'publish' | 'customer' | 'device' | 'reporting' | 'sdk'
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 const PUBLISHES = '/publish_api/v1/instances/:instance/publishes';
-const USER_PREFERENCES = '/customer_api/v1/instances/:instance/user-preferences/:rest';
+const CUSTOMER_API = '/customer_api/v1/instances/:instance';
+const USER_PREFERENCES = `${CUSTOMER_API}/user-preferences/:rest`;
 const CHANNELS = '/publish_api/v1/instances/:instance/apns-channels';
 const DEVICE_API = '/device_api/v1/instances/:instance';
 const DEVICE = `${DEVICE_API}/devices/:platform/:device`;
@@ -30,12 +31,17 @@ export const routes = [
   ['POST', CHANNELS, 'createChannel'],
   ['GET', CHANNELS, 'listChannels'],
   ['DELETE', `${CHANNELS}/:device`, 'deleteChannel'],
-  ['DELETE', '/customer_api/v1/instances/:instance/users/:rest', 'deleteUser'],
+  ['DELETE', `${CUSTOMER_API}/users/:rest`, 'deleteUser'],
   // Used by the library for Node.js.
   ['DELETE', '/user_api/v1/instances/:instance/users/:rest', 'deleteUser'],
   ['GET', USER_PREFERENCES, 'readUserPreferences'],
   ['PUT', USER_PREFERENCES, 'setUserPreferences'],
   ['DELETE', USER_PREFERENCES, 'forgetUserPreferences'],
+  // Our own: devices come from another service, and leave for one.
+  ['POST', `${CUSTOMER_API}/devices`, 'importDevices'],
+  ['GET', `${CUSTOMER_API}/devices`, 'exportDevices'],
+  ['GET', `${CUSTOMER_API}/imports/:name`, 'readImport'],
+  ['DELETE', `${CUSTOMER_API}/imports/:name`, 'undoImport'],
   ['GET', `${DEVICE_API}/web-vapid-public-key`, 'readVapidKey'],
   ['POST', `${DEVICE_API}/devices/:platform`, 'registerDevice'],
   ['GET', DEVICE, 'readDevice'],
@@ -64,7 +70,7 @@ export interface PathParams {
   readonly instance: string;
   readonly platform: Platform | undefined;
   readonly device: string;
-  /** An interest. */
+  /** An interest, or the name of an import. */
   readonly name: string;
   readonly publishId: string;
   /** A user, slashes included. */

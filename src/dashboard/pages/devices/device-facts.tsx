@@ -38,6 +38,14 @@ function Facts({ instance, device }: RegisteredProps) {
         </Fact>
         <Fact word="Platform">{platformNames[device.platform]}</Fact>
         <Fact word="Token for">{kind}</Fact>
+        <Fact word="Import">
+          {device.import !== null && (
+            <>
+              {device.import}
+              <div class="muted small">No SDK has registered it since.</div>
+            </>
+          )}
+        </Fact>
         <Fact word="Leaves with" look="mono">
           {parent !== null && (
             <a href={pathTo(inInstance(instance, 'devices', parent))}>{parent}</a>

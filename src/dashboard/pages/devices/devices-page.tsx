@@ -12,7 +12,8 @@ import { platformNames, platforms } from '../publishes/words.ts';
 import { DeviceTable } from './device-table.tsx';
 import { UnreachedPage } from './unreached.tsx';
 
-const fields = ['user', 'interest', 'id'] as const;
+const fields = ['user', 'interest', 'import', 'id'] as const;
+type Filter = (typeof fields)[number] | 'platform' | 'kind' | 'paused';
 const states = ['paused'] as const;
 const tokenKinds: readonly DeviceKind[] = [
   'liveactivity-start',
@@ -48,18 +49,22 @@ function AllDevices({ instance }: { readonly instance: string }) {
     id = '',
     platform = '',
     kind = '',
+    import: imported = '',
     paused = '',
   } = address.value.query;
-  const filter = { user, interest, id, platform, kind, paused };
+  const filter = { user, interest, id, platform, kind, import: imported, paused };
   const pages = useList('GET /instances/{id}/devices', 'devices', {
     path: { id: instance },
     query: { ...filter, limit: '100' } as Readonly<Record<string, string | undefined>>,
   });
   const { items, hasMore, failed, reload } = pages;
-  const [typed, setTyped] = useState(id || (interest === '' ? user : `interest:${interest}`));
+  const [typed, setTyped] = useState(() => {
+    if (imported !== '') return `import:${imported}`;
+    return id || (interest === '' ? user : `interest:${interest}`);
+  });
   const drop = () => {
     setTyped('');
-    setQuery({ user: '', interest: '', id: '', platform: '', kind: '', paused: '' });
+    setQuery({ user: '', interest: '', id: '', platform: '', kind: '', import: '', paused: '' });
   };
   const isFiltered = Object.values(filter).some(Boolean);
   const many = items && `${counted(items.length, 'device')}${hasMore ? ' and more' : ''}`;
@@ -114,7 +119,7 @@ function DeviceFilter({
     setTyped(text);
     const [field, value] = readSearch(text.trim());
     if (field === undefined) return;
-    setQuery({ user: '', interest: '', id: '', [field]: value });
+    setQuery({ user: '', interest: '', id: '', import: '', [field]: value });
   };
   return (
     <form
@@ -125,7 +130,11 @@ function DeviceFilter({
         if (WHOLE_ID.test(wanted)) go(inInstance(instance, 'devices', wanted));
       }}
     >
-      <Search label="A user, interest:news, a device id" value={typed} onInput={search} />
+      <Search
+        label="A user, interest:news, import:NAME, a device id"
+        value={typed}
+        onInput={search}
+      />
       <select
         class="input"
         aria-label="Platform"
@@ -161,7 +170,7 @@ function DeviceFilter({
 
 /** The field in which a text is searched; none while the text is incomplete. */
 function readSearch(text: string): readonly [field?: (typeof fields)[number], value?: string] {
-  const [, named, value] = /^(user|interest|id):\s*(.*)$/.exec(text) ?? [];
+  const [, named, value] = /^(user|interest|import|id):\s*(.*)$/.exec(text) ?? [];
   const field = fields.find((each) => each === named);
   if (field !== undefined && field !== 'id') return [field, value ?? ''];
   const id = field === 'id' ? (value ?? '') : text;
@@ -169,10 +178,8 @@ function readSearch(text: string): readonly [field?: (typeof fields)[number], va
   return field === 'id' || /^(apns|fcm|web)-[\da-f]*$/i.test(text) ? [] : ['user', text];
 }
 
-function sayFilter(
-  filter: Readonly<Record<'user' | 'interest' | 'id' | 'platform' | 'kind' | 'paused', string>>,
-) {
-  const { user, interest, id, platform, kind, paused } = filter;
+function sayFilter(filter: Readonly<Record<Filter, string>>) {
+  const { user, interest, id, platform, kind, import: imported, paused } = filter;
   return [
     user === '' ? '' : ` of user ${user}`,
     interest === '' ? '' : ` with the interest ${interest}`,
@@ -181,6 +188,7 @@ function sayFilter(
       ? ''
       : ` on ${platformNames[platform as keyof typeof platformNames] ?? platform}`,
     kind === '' ? '' : ` with a token for ${kind}`,
+    imported === '' ? '' : ` of the import ${imported}`,
     paused === 'true' ? ' that nothing is sent to for now' : '',
   ].join('');
 }

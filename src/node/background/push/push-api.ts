@@ -11,6 +11,7 @@ import type { Certificate } from '../../../runtime/tls/certificate.ts';
 import { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
 import type { Database } from '../../../stores/database/database.ts';
 import { StoredChannels } from '../../../stores/push/devices/channels.ts';
+import { StoredMoves } from '../../../stores/push/devices/device-moves.ts';
 import { StoredDevices } from '../../../stores/push/devices/device-store.ts';
 import { StoredPreferences } from '../../../stores/push/devices/preferences.ts';
 import type { StoredStories } from '../../../stores/push/publishes/device-story.ts';
@@ -120,6 +121,7 @@ export function serveApi(parts: PushApiParts): AcceptPublish {
       },
     },
     preferences: new StoredPreferences(parts.database),
+    moves: new StoredMoves(parts.database),
     publishes: parts.publishes,
     stories: parts.stories,
     pauses: () => delivery.figures().openCircuits,

@@ -14,7 +14,6 @@ import { DevicePauses, type PauseTicket } from './devices/device-pauses.ts';
 import { settleDevice } from './devices/device-result.ts';
 import { returnLater } from './devices/returning-devices.ts';
 import { TrustedDevices } from './devices/trusted-devices.ts';
-import { endpointOrigin } from './endpoint-origin.ts';
 import { expiredOf } from './lifetime.ts';
 import {
   FAULT,
@@ -152,7 +151,9 @@ export class Dispatcher {
     const { places } = group;
     const byRoute =
       this.platform === 'web'
-        ? Map.groupBy(places, (place) => this.routes.to(originOf(job, place), nowMs))
+        ? Map.groupBy(places, (place) =>
+            this.routes.toDevice(this.gateway, job.recipients[place], nowMs),
+          )
         : new Map([[this.routes.to('', nowMs), places]]);
     return [...byRoute].flatMap(([route, some]) =>
       this.sliced({ job, prepared, route, places: some, nowMs }),
@@ -410,6 +411,7 @@ export class Dispatcher {
       route.acceptedAtMs = wallMs;
       this.hasAccepted = true;
       this.trusted.add(recipient);
+      this.routes.learnAccepted(this.gateway, recipient);
       const endsPause = this.pauses.accepted(recipient, pauseTicket, wallMs);
       if (!job.isClosed) this.settle(job, recipient, 0, endsPause ? ACCEPTED_AGAIN : ACCEPTED);
     } else {
@@ -492,8 +494,4 @@ export class Dispatcher {
     });
     this.alarm = { atMs, cancel };
   }
-}
-
-function originOf({ recipients }: InFlightJob, place: number): string {
-  return endpointOrigin(recipients[place]?.token ?? '');
 }

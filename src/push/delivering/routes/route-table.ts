@@ -1,8 +1,17 @@
+import { RecentSet } from '../../../runtime/recent.ts';
+import type { Recipient } from '../../model/device.ts';
 import { IDLE_MS } from '../limits.ts';
+import { endpointOrigin } from './endpoint-origin.ts';
+import type { AnyGateway } from './prepared-publish.ts';
 import { Route, type RouteOptions, type SendLimits, type Slice } from './route.ts';
 
-/** The origin of the route that push services beyond `routesMax` share. */
+/** The origin of the route that push services share which may have none of their own, and those beyond `routesMax`. */
 const OTHER_SERVICES = 'others';
+
+/** More than there can be routes. */
+const PROVEN_MAX = 1_000;
+
+type Opens = Pick<AnyGateway, 'isOpen'>;
 
 export interface RouteTableOptions extends Pick<RouteOptions, 'rate' | 'random' | 'distrust'> {
   readonly routesMax: number;
@@ -11,13 +20,15 @@ export interface RouteTableOptions extends Pick<RouteOptions, 'rate' | 'random' 
 }
 
 /**
- * The routes of a dispatcher, one for each push service. Push services beyond `routesMax` share a route, where
+ * The routes of a dispatcher, one for each push service. Some push services share a route, where
  * outcomes at one service never block the others.
  */
 export class RouteTable {
   readonly all: Route[] = [];
   private readonly options: RouteTableOptions;
   private readonly byOrigin = new Map<string, Route>();
+  /** Push services that the operator has not named, and that have accepted something. */
+  private readonly proven = new RecentSet<string>(PROVEN_MAX);
   /** The route whose turn is next. */
   private turn = 0;
 
@@ -42,6 +53,23 @@ export class RouteTable {
     this.byOrigin.set(origin, route);
     this.all.push(route);
     return route;
+  }
+
+  /**
+   * The route to the push service of a device. One that the operator has not named has a route of its own only after it has
+   * accepted something, because anybody may make up such services.
+   */
+  toDevice(gateway: Opens, device: Recipient | undefined, nowMs: number): Route {
+    const origin = endpointOrigin(device?.token ?? '');
+    const isUnproven = gateway.isOpen?.(origin) === true && !this.proven.has(origin);
+    return this.to(isUnproven ? OTHER_SERVICES : origin, nowMs);
+  }
+
+  /** Remembers that the push service of a device has accepted something. */
+  learnAccepted(gateway: Opens, { token }: Recipient): void {
+    if (gateway.isOpen === undefined) return;
+    const origin = endpointOrigin(token);
+    if (gateway.isOpen(origin)) this.proven.add(origin);
   }
 
   /** A slice with a device that may be sent to now. Routes take turns. */

@@ -28,6 +28,8 @@ export interface DeviceFilter {
   readonly idPrefix?: string | undefined;
   /** Only further tokens of this kind. */
   readonly kind?: DeviceKind | undefined;
+  /** Only devices of this import that no SDK has registered since. */
+  readonly origin?: string | undefined;
   /** Only devices whose pause lasts longer than until then. */
   readonly pausedAtMs?: number | undefined;
 }
@@ -40,6 +42,8 @@ export interface ListedDevice {
   readonly platform: Platform;
   /** What its token is for; `undefined`: it is the ordinary one of its app. */
   readonly kind: DeviceKind | undefined;
+  /** The import that it is of; `undefined`: an SDK has registered it. */
+  readonly origin: string | undefined;
   readonly userId: string | undefined;
   readonly registeredAtMs: number;
   readonly seenAtMs: number;
@@ -61,6 +65,7 @@ export interface ListedRow extends PauseColumns, PreferenceColumns {
   readonly id: DeviceId;
   readonly platform: Platform;
   readonly kind: DeviceKind | null;
+  readonly origin: string | null;
   readonly user_id: string | null;
   readonly registered_at: BigInteger;
   readonly seen_at: BigInteger;
@@ -71,7 +76,7 @@ export interface ListedRow extends PauseColumns, PreferenceColumns {
 
 /** The columns of a `ListedRow`. */
 export function columns(sql: SQL) {
-  return sql`number, id, platform, kind, user_id, registered_at, seen_at, accepted_at, metadata, sdk,
+  return sql`number, id, platform, kind, origin, user_id, registered_at, seen_at, accepted_at, metadata, sdk,
     paused_until, failures, failing_since, ${ownPreferences(sql)}`;
 }
 
@@ -190,7 +195,7 @@ export class DeviceList {
 
   /** Reads the devices of a chunk with the index that suits the filter best; `undefined`: there is none. */
   private async indexed(
-    { instance, filter: { userId, interest, idPrefix, kind, pausedAtMs } }: DeviceRange,
+    { instance, filter: { userId, interest, idPrefix, kind, origin, pausedAtMs } }: DeviceRange,
     after: number,
   ): Promise<readonly number[] | undefined> {
     const limit = PIECE_DEVICES;
@@ -211,27 +216,29 @@ export class DeviceList {
       return await this.audience.numbers({ instance, kind, name: interest, after, limit });
     }
     const { read } = this.database;
-    if (kind === undefined && pausedAtMs === undefined) return undefined;
-    const rows: { number: BigInteger }[] =
-      kind === undefined
-        ? await read`
-            SELECT number FROM devices
-            WHERE paused_until IS NOT NULL AND instance = ${instance} AND number > ${after}
-            ORDER BY instance, number LIMIT ${limit}`
-        : await read`
-            SELECT number FROM devices
-            WHERE kind = ${kind} AND instance = ${instance} AND number > ${after}
-            ORDER BY instance, kind, number LIMIT ${limit}`;
+    const range = read`instance = ${instance} AND number > ${after}`;
+    let rows: { number: BigInteger }[];
+    if (kind !== undefined) {
+      rows = await read`SELECT number FROM devices WHERE kind = ${kind} AND ${range}
+        ORDER BY instance, kind, number LIMIT ${limit}`;
+    } else if (origin !== undefined) {
+      rows = await read`SELECT number FROM devices WHERE origin = ${origin} AND ${range}
+        ORDER BY instance, origin, number LIMIT ${limit}`;
+    } else if (pausedAtMs !== undefined) {
+      rows = await read`SELECT number FROM devices WHERE paused_until IS NOT NULL AND ${range}
+        ORDER BY instance, number LIMIT ${limit}`;
+    } else return undefined;
     return rows.map(({ number }) => Number(number));
   }
 }
 
 function matching(sql: SQL, piece: Piece) {
   const { platform, neverAccepted, registeredBeforeMs, seenBeforeMs } = piece.filter;
-  const { userId, interest, kind, pausedAtMs } = piece.filter;
+  const { userId, interest, kind, origin, pausedAtMs } = piece.filter;
   return sql`${within(sql, piece)}
     ${platform === undefined ? sql`` : sql`AND platform = ${platform}`}
     ${kind === undefined ? sql`` : sql`AND kind = ${kind}`}
+    ${origin === undefined ? sql`` : sql`AND origin = ${origin}`}
     ${neverAccepted ? sql`AND accepted_at IS NULL` : sql``}
     ${registeredBeforeMs === undefined ? sql`` : sql`AND registered_at < ${registeredBeforeMs}`}
     ${seenBeforeMs === undefined ? sql`` : sql`AND seen_at < ${seenBeforeMs}`}
@@ -259,6 +266,7 @@ export function listedDevice(row: ListedRow): ListedDevice {
     id: row.id,
     platform: row.platform,
     kind: row.kind ?? undefined,
+    origin: row.origin ?? undefined,
     userId: row.user_id ?? undefined,
     registeredAtMs: Number(row.registered_at),
     seenAtMs: Number(row.seen_at),

@@ -32,6 +32,7 @@ import {
 } from './device-rows.ts';
 import { count } from './instance-counts.ts';
 import { addInterest, compareInterests, replaceInterests } from './interest-rows.ts';
+import { isHostFull } from './open-hosts.ts';
 import { forgetUserPreferences } from './preferences.ts';
 import { isFull, register } from './register-device.ts';
 import { childrenOf, surplusOf } from './surplus-devices.ts';
@@ -110,7 +111,8 @@ export class StoredDevices implements DeviceStore {
     return set !== undefined;
   }
 
-  async setToken({ instance, id, token, identity, nowMs }: TokenChange): Promise<boolean> {
+  async setToken(wanted: TokenChange): Promise<boolean | 'host-full'> {
+    const { instance, id, token, identity, openHost, nowMs } = wanted;
     const set = await this.change({ instance, id, lock: 'unchanged' }, async (change, device) => {
       const { sql, later } = change;
       const { number } = device;
@@ -118,23 +120,25 @@ export class StoredDevices implements DeviceStore {
         // A browser may have other keys at the same endpoint.
         await sql`
           UPDATE devices SET token = ${token}, seen_at = ${nowMs} WHERE number = ${number}`;
-        return;
+        return true;
       }
       const replaced: DeletedRow[] = await sql`
         DELETE FROM devices
         WHERE instance = ${instance} AND token_identity = ${identity} AND number <> ${number}
         RETURNING number, accepted_at`;
       await afterRemoval(change, replaced);
+      if (replaced.length === 0 && (await isHostFull(change, wanted))) return 'host-full';
       // The new token has not been accepted yet.
       await sql`
         UPDATE devices
         SET token = ${token}, token_identity = ${identity}, seen_at = ${nowMs}, accepted_at = NULL,
-          paused_until = NULL, failures = 0, failing_since = NULL
+          open_host = ${openHost ?? null}, paused_until = NULL, failures = 0, failing_since = NULL
         WHERE number = ${number}`;
       await endWaiting(sql, number, nowMs);
       if (device.isAccepted) count(later, { instance, accepted: -1 });
+      return true;
     });
-    return set !== undefined;
+    return set === undefined ? false : set.done;
   }
 
   async setUser(user: UserChange): Promise<SetUserResult> {

@@ -6,6 +6,7 @@ import type { BigInteger } from '../../database/rows.ts';
 import { type DeviceChange, removeDevices } from './device-rows.ts';
 import { count, readCounts } from './instance-counts.ts';
 import { compareInterests, hasRoom, replaceInterests } from './interest-rows.ts';
+import { isHostFull } from './open-hosts.ts';
 import { surplusOf, surplusOfParent } from './surplus-devices.ts';
 
 /** With room for this many more devices, registrations need no lock: fewer come at the same time. */
@@ -50,7 +51,10 @@ export async function register(
     if (found.holder !== null && holder === undefined) continue;
     const isFullNow = devicesMax > 0 && Number(found.devices) + addedBefore >= devicesMax;
     if (holder === undefined && isFullNow) return 'full';
-    const same = holder?.token === device.token ? holder : undefined;
+    // An imported device becomes that of the SDK, whose subscription may have other keys.
+    const isSame = holder?.token === device.token || holder?.isImported === true;
+    const same = isSame ? holder : undefined;
+    if (holder === undefined && (await isHostFull(change, device))) return 'host-full';
     const room = await roomFor(change, registration, same);
     if (typeof room === 'string') return room;
     if (same !== undefined) {
@@ -91,6 +95,8 @@ interface Holder {
   readonly userId: string | null;
   readonly bundleId: string | null;
   readonly acceptedAt: BigInteger | null;
+  /** An import has brought it, and no SDK has registered it yet. */
+  readonly isImported: boolean;
 }
 
 interface HolderRow {
@@ -100,21 +106,24 @@ interface HolderRow {
   readonly user_id: string | null;
   readonly bundle_id: string | null;
   readonly accepted_at: BigInteger | null;
+  readonly origin: string | null;
 }
 
 async function lockHolder(sql: TransactionSQL, number: BigInteger): Promise<Holder | undefined> {
   const [row]: HolderRow[] = await sql`
-    SELECT id, number, token, user_id, bundle_id, accepted_at FROM devices
+    SELECT id, number, token, user_id, bundle_id, accepted_at, origin FROM devices
     WHERE number = ${number} ${lockRows(sql, 'FOR NO KEY UPDATE')}`;
   if (row === undefined) return undefined;
-  const { id, token, user_id, bundle_id, accepted_at } = row;
+  const { id, token, user_id, bundle_id, accepted_at, origin } = row;
   return {
     id,
     number: Number(row.number),
     token,
-    userId: user_id,
+    // Another person may have the device now.
+    userId: origin === null ? user_id : null,
     bundleId: bundle_id,
     acceptedAt: accepted_at,
+    isImported: origin !== null,
   };
 }
 
@@ -163,7 +172,7 @@ async function completed(
 /** Updates what a device says about itself when it registers its token again, as iOS does at each launch. */
 async function registerAgain(
   { sql, later, instance }: DeviceChange,
-  { number, bundleId: before, acceptedAt }: Holder,
+  { number, bundleId: before, acceptedAt, userId }: Holder,
   device: NewDevice,
   nowMs: number,
 ): Promise<void> {
@@ -174,7 +183,7 @@ async function registerAgain(
     UPDATE devices
     SET seen_at = ${nowMs}, bundle_id = ${bundleId}, metadata = ${JSON.stringify(device.metadata)},
       sdk = ${device.client}, accepted_at = ${isAccepted ? acceptedAt : null},
-      parent = ${device.parent ?? null},
+      parent = ${device.parent ?? null}, token = ${device.token}, user_id = ${userId}, origin = NULL,
       accept_language = COALESCE(${device.acceptLanguage ?? null}, accept_language)
     WHERE number = ${number}`;
   if (acceptedAt !== null && !isAccepted) count(later, { instance, accepted: -1 });
@@ -190,11 +199,11 @@ async function inserted(
   const [row]: { number: BigInteger }[] = await sql`
     INSERT INTO devices
       (instance, id, platform, token_identity, registered_at, seen_at, bundle_id, token, metadata, sdk,
-        accepted_at, kind, parent, accept_language)
+        accepted_at, kind, parent, accept_language, open_host)
     VALUES (${instance}, ${device.id}, ${device.platform}, ${device.identity}, ${nowMs}, ${nowMs},
       ${device.bundleId ?? null}, ${device.token}, ${JSON.stringify(device.metadata)},
       ${device.client}, NULL, ${device.kind ?? null}, ${device.parent ?? null},
-      ${device.acceptLanguage ?? null})
+      ${device.acceptLanguage ?? null}, ${device.openHost ?? null})
     ON CONFLICT (instance, token_identity) DO NOTHING
     RETURNING number`;
   return row && Number(row.number);

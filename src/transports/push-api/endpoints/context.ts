@@ -2,6 +2,7 @@ import type { App } from '../../../channels/app.ts';
 import type { BroadcastChannels } from '../../../push/broadcast-channels.ts';
 import type { ChannelStore } from '../../../push/channel-store.ts';
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
+import type { DeviceMoves } from '../../../push/device-moves.ts';
 import type { DeviceStore } from '../../../push/device-store.ts';
 import type { LivePublish } from '../../../push/live/live-stage.ts';
 import type { InstanceDirectory, PushInstance } from '../../../push/model/instance.ts';
@@ -53,6 +54,7 @@ export interface EndpointContext {
   readonly devices: DeviceStore;
   readonly channels: Channels;
   readonly preferences: PreferenceStore;
+  readonly moves: DeviceMoves;
   readonly publishes: PublishStore;
   readonly stories: Pick<StoryStore, 'story'>;
   /** The routes to devices, of all instances, that are paused now. */

@@ -4,6 +4,7 @@ import { MemoryDevices, MemoryPreferences } from '../../../../testing/memory-sto
 import { NO_LIMITS } from '../../../../testing/push-limits.ts';
 import type { BroadcastChannels } from '../../../push/broadcast-channels.ts';
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
+import type { DeviceMoves } from '../../../push/device-moves.ts';
 import type { DeviceStory } from '../../../push/model/delivery.ts';
 import type { Platform } from '../../../push/model/device.ts';
 import type { PushInstance } from '../../../push/model/instance.ts';
@@ -119,6 +120,14 @@ export interface Heard {
 }
 
 /** The API without its listener, over stores in memory that fail on demand. */
+/** No device ever moves. Moves are tried with real stores. */
+const noMoves: DeviceMoves = {
+  importRows: async ({ rows }) => rows.map(() => ({ status: 'refused', why: 'instance-full' })),
+  exportRows: async () => ({ devices: [], next: undefined }),
+  countImport: async () => ({ devices: 0, accepted: 0, platforms: { apns: 0, fcm: 0, web: 0 } }),
+  undoImport: async () => ({ removed: 0, more: false }),
+};
+
 export class PushApi {
   nowMs = NOW_MS;
   /** `undefined`: the instance was deleted. */
@@ -179,6 +188,7 @@ export class PushApi {
       devices: this.listened(this.devices),
       channels: { stored: this.listened(new MemoryChannels(this.devices)), at: () => this.apple },
       preferences: this.listened(new MemoryPreferences(this.devices)),
+      moves: this.listened(noMoves),
       publishes: this.listened(this.publishStore()),
       stories: this.listened({
         story: async ({ instance, publish, device }: StoryKey) =>

@@ -5,6 +5,7 @@ import { BackendRates } from './backend/backend-rates.ts';
 import { createChannel, deleteChannel, listChannels } from './backend/channels.ts';
 import { deleteUser } from './backend/delete-user.ts';
 import { explainDevice } from './backend/explain-device.ts';
+import { exportDevices, importDevices, readImport, undoImport } from './backend/moves.ts';
 import { type AcceptPublish, createAcceptPublish, publish } from './backend/publish.ts';
 import { cancelPublish, readPauses, readPublish } from './backend/publish-status.ts';
 import {
@@ -61,6 +62,10 @@ export function createPushEndpoints(options: PushEndpointOptions): PushEndpoints
     readUserPreferences: readUserPreferences(context),
     setUserPreferences: setUserPreferences(context),
     forgetUserPreferences: forgetUserPreferences(context),
+    importDevices: importDevices(context),
+    exportDevices: exportDevices(context),
+    readImport: readImport(context),
+    undoImport: undoImport(context),
     readVapidKey: readVapidKey(context),
     registerDevice: registerDevice(context),
     readDevice: readDevice(context),

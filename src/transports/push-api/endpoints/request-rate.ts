@@ -5,6 +5,9 @@ import { perSecond } from '../../../runtime/rates/token-bucket.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 
+/** The longest wait that an answer asks for. */
+const RETRY_AFTER_SECONDS_MAX = 600;
+
 interface InstanceRequest {
   readonly instance: number;
   /** Per second. 0: no limit. */
@@ -32,8 +35,9 @@ export class InstanceRates {
 
   /** Refuses a request whose cost is not known yet. */
   refuseUncounted({ instance, limit, nowMs }: InstanceRequest): PushRefusal | undefined {
-    if (limit === 0 || this.limiter.has(instance, perSecond(limit), nowMs)) return undefined;
-    return tooManyRequests(limit);
+    if (limit === 0) return undefined;
+    const left = this.limiter.left(instance, perSecond(limit), nowMs);
+    return left >= 1 ? undefined : tooManyRequests(limit, Math.ceil((1 - left) / limit));
   }
 
   /** Counts the cost of a request that was served. */
@@ -46,10 +50,10 @@ export class InstanceRates {
 }
 
 /** `limit` is per second. */
-function tooManyRequests(limit: number): PushRefusal {
+function tooManyRequests(limit: number, waitSeconds = RETRY_AFTER_SECONDS): PushRefusal {
   return new PushRefusal(
     'rate-limited',
     `Too many requests in quick succession: at most ${limit} per second`,
-    RETRY_AFTER_SECONDS,
+    Math.min(RETRY_AFTER_SECONDS_MAX, waitSeconds),
   );
 }

@@ -3,6 +3,7 @@ import type { Device } from '../../../../push/model/device.ts';
 import { newDeviceId } from '../../../../push/model/device-id.ts';
 import type { PushInstance } from '../../../../push/model/instance.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
+import { readInterestSet } from '../../../../push/requests/interest-set.ts';
 import { readMetadata } from '../../../../push/requests/metadata.ts';
 import { readAcceptLanguage } from '../../../../push/requests/preferences.ts';
 import { readNewToken, readRegistration } from '../../../../push/requests/registration.ts';
@@ -18,9 +19,8 @@ import {
   NO_DEVICE,
   readDeviceBody,
 } from './device-endpoint.ts';
-import { refuseFull } from './instance-full.ts';
+import { HOST_FULL, refuseFull } from './instance-full.ts';
 import { PAGE_LENGTH_MAX } from './interest-page.ts';
-import { readInterestSet } from './interest-set.ts';
 import { newUser, OTHER_USER, USER_FULL, verifyUser } from './set-user.ts';
 
 /** The rows that a registration changes: the device, a device that it replaces, and the counts. */
@@ -116,6 +116,8 @@ function refuseRegistration(
   switch (why) {
     case 'full':
       return refuseFull(context, instance, 'devices');
+    case 'host-full':
+      return HOST_FULL;
     case 'interests-full':
       return refuseFull(context, instance, 'interests');
     case 'other-user':
@@ -201,6 +203,9 @@ export function setToken(context: EndpointContext): PushEndpoint {
     if (token instanceof PushRefusal) return token;
     const refused = rates.refuse('rows', call, instance, sizeInRows(call));
     if (refused !== undefined) return refused;
-    return guard.ask(() => devices.setToken({ ...key, ...token, nowMs: now() }), doneIf);
+    return guard.ask(
+      () => devices.setToken({ ...key, ...token, nowMs: now() }),
+      (set) => (set === 'host-full' ? HOST_FULL : doneIf(set)),
+    );
   });
 }

@@ -2,6 +2,12 @@ import type { InterestRefusal } from '../../../../push/device-store.ts';
 import { INTERESTS_PER_DEVICE, type PushInstance } from '../../../../push/model/instance.ts';
 import { isInterest } from '../../../../push/model/interest.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
+import {
+  ENTRIES_MAX,
+  INTEREST_RULE,
+  readInterestSet,
+  TOO_MANY,
+} from '../../../../push/requests/interest-set.ts';
 import { hasMoreValues } from '../../../../runtime/json-object.ts';
 import type { PushEndpoint } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
@@ -15,7 +21,6 @@ import {
 } from './device-endpoint.ts';
 import { refuseFull } from './instance-full.ts';
 import { cursorAfter, readInterestPage } from './interest-page.ts';
-import { ENTRIES_MAX, INTEREST_RULE, readInterestSet, TOO_MANY } from './interest-set.ts';
 
 /** JSON values in the body of a set: its entries, and some in fields that are ignored. */
 const VALUES_MAX = ENTRIES_MAX + 100;
