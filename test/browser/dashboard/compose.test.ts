@@ -240,7 +240,7 @@ it('keeps a credential once its gateway has accepted it, and never shows it', as
   expect((await ask('GET', `/instances/${id}`))['fcm']).toMatchObject({ serviceAccountFile });
   await drop(google, 'Service account', 'account.json', account);
   await page.getByText('Kept. It is used from now on.').waitFor();
-  expect((await ask('GET', `/instances/${id}`))['fcm']).toEqual({ ...fcm });
+  expect((await ask('GET', `/instances/${id}`))['fcm']).toEqual({ metadata: false, ...fcm });
 
   // The key id is in the name of Apple's file.
   const apple = page.getByRole('region', { name: 'Apple' });
