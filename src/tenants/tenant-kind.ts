@@ -71,6 +71,16 @@ export const instanceKind: TenantKind<StoredInstance, InstanceSettings> = {
   isConfigured: 'the configuration has an instance with its id',
 };
 
+function reader() {
+  return require('./stored-settings.ts') as typeof import('./stored-settings.ts');
+}
+
+/** Loads what reading a stored tenant takes. */
+export function loadReader(): void {
+  reader();
+  for (const kind of [appKind, instanceKind]) void kind.schema;
+}
+
 /** The stored tenants that can be served, and why the others cannot. */
 export interface CompletedTenants<Settings> {
   readonly served: readonly Settings[];
@@ -107,8 +117,7 @@ export function completeTenants<Stored extends StoredTenant, Settings extends { 
       notServed.push({ id, why: kind.isConfigured });
       continue;
     }
-    const { readStored } = require('./stored-settings.ts') as typeof import('./stored-settings.ts');
-    const read = readStored(kind.schema, { ...settings, id, ...own });
+    const read = reader().readStored(kind.schema, { ...settings, id, ...own });
     if ('why' in read) {
       notServed.push({ id, why: read.why });
       continue;

@@ -14,6 +14,7 @@ import { monotonicTimers, systemTimers, unrefTimers } from '../../runtime/system
 import { every } from '../../runtime/time/every.ts';
 import type { Certificate } from '../../runtime/tls/certificate.ts';
 import { Unreadable, UnreadableMessages } from '../../runtime/unreadable.ts';
+import { loadReader } from '../../tenants/tenant-kind.ts';
 import { Readiness } from '../../transports/admin/readiness.ts';
 import type { AdminRoute } from '../../transports/admin/routes.ts';
 import { watchedInstance } from '../../watching/records.ts';
@@ -59,6 +60,9 @@ type Parts = Awaited<ReturnType<typeof openParts>>;
 
 /** How often the loops are told how many push connections there are, and whether the server is ready. Milliseconds. */
 const REPORT_INTERVAL_MS = 100;
+
+/** When the server loads what it did not need for the start. Milliseconds. */
+const LOAD_REST_MS = 10_000;
 
 /**
  * Starts the parts, from the first to the last; they stop in the opposite order. Each part gets the parts that it needs, so the
@@ -155,7 +159,9 @@ async function openParts(start: BackgroundStart, post: Post) {
     new TlsRenewal({ config, tlsFiles, read: readTlsFiles, timers: systemTimers, log }),
   );
   readiness.tlsFilesFault = () => renewal.fault();
-  admin.serve(routesOnRequest(base, { ...services, monitoring }));
+  const routes = routesOnRequest(base, { ...services, monitoring });
+  admin.serve(routes);
+  stack.defer(monotonicTimers.after(LOAD_REST_MS, () => loadRest(routes)));
   if (realtime.count > 1) stack.use(new LoopWatch({ ...base, timers: monotonicTimers }));
   const pushRules = stack.use(
     new PushRules({
@@ -183,6 +189,12 @@ async function openParts(start: BackgroundStart, post: Post) {
   );
   const running = { monitoring, renewal, pushRules, historyFile, stack: stack.move() };
   return { ...base, admin, ...services, usageBefore, ...running };
+}
+
+/** An operator may replace the program's files while it runs, and then nothing more can be loaded from them. */
+function loadRest(routes: () => readonly AdminRoute[]): void {
+  loadReader();
+  routes();
 }
 
 /** Makes the routes of the admin listener when they are first asked for. */
