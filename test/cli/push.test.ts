@@ -75,12 +75,13 @@ async function publish(interest: string, of: Tenant = stored): Promise<PublishId
 
 async function register(interest: string, of: Tenant = stored): Promise<DeviceId> {
   const path = `/device_api/v1/instances/${of.id}/devices/fcm`;
-  const { id } = await send('POST', path, {
+  const body = {
     token: `fcm:${crypto.randomUUID()}`,
     knownPreviousClientIds: [],
     metadata: { sdkVersion: '1.10.0', androidVersion: '16' },
-  });
-  await send('PUT', `${path}/${id}/interests`, { interests: [interest] });
+  };
+  const { id } = await send('POST', path, body, of);
+  await send('PUT', `${path}/${id}/interests`, { interests: [interest] }, of);
   return id as DeviceId;
 }
 

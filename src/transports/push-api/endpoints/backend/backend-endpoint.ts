@@ -55,7 +55,7 @@ function admitBackend(
 const digests = new WeakMap<PushInstance['secretKeys'], readonly Uint8Array[]>();
 
 /** The key that was sent, if it is one. Compares in a time that depends neither on where two keys differ nor on their lengths. */
-function secretKeyOf({ secretKeys }: PushInstance, secret: string): string | undefined {
+export function secretKeyOf({ secretKeys }: PushInstance, secret: string): string | undefined {
   let known = digests.get(secretKeys);
   if (known === undefined) {
     known = secretKeys.map((key) => hash('sha256', key, 'buffer'));

@@ -9,6 +9,8 @@ import { readAcceptLanguage } from '../../../../push/requests/preferences.ts';
 import { readNewToken, readRegistration } from '../../../../push/requests/registration.ts';
 import { isGiven, type JsonObject } from '../../../../runtime/json-object.ts';
 import type { PushCall, PushEndpoint, PushHead } from '../../call.ts';
+import { secretKeyOf } from '../backend/backend-endpoint.ts';
+import { bearerOf } from '../bearer.ts';
 import type { EndpointContext } from '../context.ts';
 import {
   DONE,
@@ -99,8 +101,10 @@ function readMore(
 ): Pick<NewRegistration, 'interests' | 'user'> | PushRefusal {
   const names = isGiven(body['interests']) ? readInterestSet(body) : undefined;
   if (names instanceof PushRefusal) return names;
-  const hasToken = (call.header('authorization') ?? '') !== '';
-  const verified = hasToken ? verifyUser(context, instance, call) : undefined;
+  const authorization = call.header('authorization') ?? '';
+  // Earlier releases read no token here, and some backends send their key with every request.
+  const isKey = secretKeyOf(instance, bearerOf(authorization) ?? '') !== undefined;
+  const verified = authorization === '' || isKey ? undefined : verifyUser(context, instance, call);
   if (verified instanceof PushRefusal) return verified;
   return {
     interests: names && { names, instanceMax: instance.limits.interests },

@@ -59,6 +59,13 @@ describe.each(platforms)('a registration of %s', (platform) => {
     expect(api.kept()).toEqual([]);
   });
 
+  it('sets no user with a secret key, which backends may send with every request', async () => {
+    const api = new PushApi();
+    const headers = { authorization: `Bearer ${INSTANCE.secretKeys[0]}` };
+    expect(await register(api, platform, { headers })).toMatchObject({ status: 200 });
+    expect(api.kept()).toMatchObject([{ userId: undefined }]);
+  });
+
   it('changes nothing of a device with another user', async () => {
     const api = new PushApi();
     await register(api, platform, { headers: ANN, more: { interests: ['a'] } });
