@@ -101,6 +101,14 @@ export class Faults {
     return describe(losses.find(isUnstated));
   }
 
+  /** A kill between two times whose unwritten webhooks another server was to send, but Redis lost them before it had. */
+  lostInheritance(from: number, to: number): string | undefined {
+    const kills = this.during(from, to + WRITTEN_MS, ['kill', 'power']);
+    const isLost = (kill: Fault) =>
+      kill.from >= from && this.any(['redis-lost'], kill.from, kill.from + WEBHOOKS_MS);
+    return describe(kills.find(isLost));
+  }
+
   /** Whether nobody may have noticed an absence: it was short but for the time of a fault. */
   mayHide(gone: number, back: number): boolean {
     return this.during(gone, back, HIDING).some(({ what, from, until }) => {

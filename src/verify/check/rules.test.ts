@@ -530,6 +530,19 @@ describe('webhooks', () => {
     expect(settled(outlived.answer('a').get(2, 'a', 'other'))).toEqual(['webhooks']);
   });
 
+  it('may lack what one of several servers began before it was killed, if Redis lost its data before another one sent it', () => {
+    const lost = (killMs: number, lossMs: number, loss = 'redis-lost') => {
+      const told = begins(story(1).open(2).enter(2, 'other')).after(killMs).fault('kill');
+      const outlived = told.after(1500).send('a', 'other').answer('a').get(2, 'a', 'other');
+      return settled(outlived.after(lossMs - 1500).fault(loss));
+    };
+    expect([lost(1500, 29_000), lost(1700, 29_000)]).toEqual([['webhooks?'], ['webhooks']]);
+    expect([lost(1500, 31_000), lost(1500, 29_000, 'redis-away')]).toEqual([
+      ['webhooks'],
+      ['webhooks'],
+    ]);
+  });
+
   it('may lack none of two stays because of a kill at another time', () => {
     const told = occupied().after(4000).fault('kill').after(4000).close(1).after(9000).open(1, 2);
     expect(settled(told.enter(1, 'news', { n: 2 }))).toEqual(['webhooks']);

@@ -73,8 +73,10 @@ export const webhooks: MakeRule = (recording, report) => {
   let clockMs = Number.POSITIVE_INFINITY;
 
   const isOnly = ({ from }: Fault) => !recording.isOutlived(from);
-  /** The kill of the only server with which a webhook was lost that was due between two times. */
-  const lost = (from: number, to: number) => recording.faults.excuse('webhooks', from, to, isOnly);
+  /** The kill with which a webhook was lost that was due between two times: of the only server, or before Redis lost its data. */
+  const lost = (from: number, to: number) =>
+    recording.faults.excuse('webhooks', from, to, isOnly) ??
+    recording.faults.lostInheritance(from, to);
   /** Until when a server may be about to write what a client did at a time. Other faults can delay that. */
   const writtenBy = (t: number, dueMs: number) =>
     recording.faults.dueAfter(t, t + UNDER_WAY_MS + dueMs);
