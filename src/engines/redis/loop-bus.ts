@@ -1,8 +1,9 @@
 import { Recent } from '../../runtime/recent.ts';
 import { Unreadable } from '../../runtime/unreadable.ts';
 import { type Place, placeKeys, streamPrefix } from './layout.ts';
+import { RedisAway, textsOf } from './link/reply.ts';
 import type { RedisLink } from './redis-link.ts';
-import { RELEASE } from './scripts/claims.ts';
+import { LOSSES, NOTE_LOSS, RELEASE } from './scripts/claims.ts';
 
 /** How much longer a claim lasts than the interval of its renewals. Seconds. */
 const CLAIM_SECONDS = 60;
@@ -110,6 +111,22 @@ export class LoopBus {
     void released?.catch(ignored);
   }
 
+  /** Keeps for a loop that a session of it has lost a message. Rejects if Redis is away. */
+  async noteLoss(loop: string, session: string): Promise<void> {
+    await this.linkInUse().commands.script(NOTE_LOSS, {
+      keys: [this.notesOf(loop)],
+      args: [session],
+    });
+  }
+
+  /** The sessions that others have noted for this loop. Rejects unless its messages arrive, since what is noted until then is not sent. */
+  async losses(): Promise<readonly string[]> {
+    const { commands, away } = this.linkInUse();
+    if (away !== undefined) throw new RedisAway(away.why, false);
+    const reply = await commands.script(LOSSES, { keys: [this.notesOf(this.self)], args: [] });
+    return textsOf(Array.isArray(reply) ? reply[1] : undefined);
+  }
+
   /**
    * Sends a message to another loop. Messages to one loop arrive in order; if one is lost, `onLoss` is called there.
    */
@@ -177,9 +194,17 @@ export class LoopBus {
     return this.run([this.place.tag === undefined ? 'PUBLISH' : 'SPUBLISH', stream, payload]);
   }
 
-  private run(args: readonly string[]) {
-    if (this.link === undefined) return Promise.reject(new Error('Redis is not connected yet'));
-    return this.link.commands.run(args);
+  private async run(args: readonly string[]) {
+    return this.linkInUse().commands.run(args);
+  }
+
+  private linkInUse(): RedisLink {
+    if (this.link === undefined) throw new Error('Redis is not connected yet');
+    return this.link;
+  }
+
+  private notesOf(loop: string): string {
+    return `${placeKeys(this.keyPrefix, this.place)}lost:${loop}`;
   }
 
   private keyOf(name: string): string {

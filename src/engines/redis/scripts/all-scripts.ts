@@ -1,5 +1,5 @@
 import type { RedisScript } from '../link/script.ts';
-import { RELEASE } from './claims.ts';
+import { LOSSES, NOTE_LOSS, RELEASE } from './claims.ts';
 import { EVENTS, PUBLISH } from './events.ts';
 import { FORGET_APP } from './forget-app.ts';
 import { FORGET_HISTORY, READ_HISTORY, RULES } from './histories.ts';
@@ -59,4 +59,6 @@ export const ALL_SCRIPTS: readonly RedisScript[] = [
   EXIT,
   MOVED,
   RELEASE,
+  NOTE_LOSS,
+  LOSSES,
 ];

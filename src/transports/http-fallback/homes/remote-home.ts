@@ -58,11 +58,13 @@ export interface RemoteHomeOptions {
   readonly instead?: SessionHome;
   /** Called with a session that may have lost a message of its client, and does not know. */
   readonly onMessageLost?: (session: string) => void;
+  /** Keeps for the home that a session has lost a message of its client, even if this loop ends. */
+  readonly noteLoss?: (session: string) => Promise<void>;
 }
 
 interface AskedApp {
+  readonly session: string;
   readonly answer: (app: string | undefined) => void;
-  readonly giveUp: () => void;
 }
 
 /** The sessions on another loop, for requests of their clients that have come to this loop. */
@@ -130,24 +132,17 @@ export class RemoteHome implements SessionHome {
   }
 
   appOf(session: string): Promise<string | undefined> {
-    const { ask, onMessageLost } = this.options;
     const request = ++lastRequest;
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
-    const giveUp = () => {
-      // The client does not look at the status, and its message is lost. So may be this one.
-      this.lost(session, 'not-received');
-      onMessageLost?.(session);
-      this.answerApp(request, undefined);
-    };
-    const cancelWait = this.whenSilent(giveUp);
+    const cancelWait = this.whenSilent(() => void this.giveUp(request));
     this.asked.set(request, {
-      giveUp,
+      session,
       answer(app) {
         cancelWait();
         resolve(app);
       },
     });
-    ask({ ask: 'app-of', request, session });
+    this.options.ask({ ask: 'app-of', request, session });
     return promise;
   }
 
@@ -184,7 +179,7 @@ export class RemoteHome implements SessionHome {
       if (isReceived) outlet.break();
       else beginAnew();
     }
-    for (const { giveUp } of [...this.asked.values()]) giveUp();
+    for (const request of [...this.asked.keys()]) void this.giveUp(request);
     this.forgetSent();
     for (const session of this.sent.keys()) this.options.onMessageLost?.(session);
     this.sent.clear();
@@ -220,9 +215,30 @@ export class RemoteHome implements SessionHome {
   }
 
   private answerApp(request: number, app: string | undefined): void {
+    this.takeAsked(request)?.answer(app);
+  }
+
+  /** The client does not look at the status, so its message is lost. */
+  private async giveUp(request: number): Promise<void> {
+    const asked = this.takeAsked(request);
+    if (asked === undefined) return;
+    const { session, answer } = asked;
+    const { noteLoss, onMessageLost } = this.options;
+    onMessageLost?.(session);
+    try {
+      // First, so that a home that does not get the next message finds it.
+      await noteLoss?.(session);
+    } catch {
+      // Redis is away. The session is searched until its home answers.
+    }
+    this.lost(session, 'not-received');
+    answer(undefined);
+  }
+
+  private takeAsked(request: number): AskedApp | undefined {
     const asked = this.asked.get(request);
     this.asked.delete(request);
-    asked?.answer(app);
+    return asked;
   }
 
   private whenSilent(run: () => void): () => void {

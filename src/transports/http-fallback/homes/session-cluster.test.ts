@@ -79,12 +79,15 @@ class FakeOutlet implements Outlet {
 function loops(...names: readonly string[]) {
   const time = new FakeTime();
   const claims = new Map<string, string>();
+  const notes = new Map<string, string[]>();
   const listeners = new Map<string, SessionBusListener>();
   const state = {
     isAway: false,
     dead: new Set<string>(),
     questions: 0,
     isRefused: false,
+    /** A loss is noted after this. */
+    noting: Promise.resolve(),
     held: undefined as (() => void)[] | undefined,
     /** Keeps all messages on their way. */
     hold() {
@@ -116,6 +119,11 @@ function loops(...names: readonly string[]) {
         for (const session of all) claims.set(session, self);
       },
       release: (session) => void claims.delete(session),
+      async noteLoss(loop, session) {
+        await state.noting;
+        await asked(() => notes.set(loop, [...(notes.get(loop) ?? []), session]));
+      },
+      losses: () => asked(() => notes.get(self) ?? []),
       send(to, text) {
         const deliver = () => listeners.get(to)?.onMessage(self, text);
         if (state.dead.has(to)) queueMicrotask(() => listeners.get(self)?.onLoss(to));
@@ -368,6 +376,56 @@ describe('a session', () => {
     await a.receive('s');
     const home = await b.cluster.knowing('s', ADDRESS);
     state.hold();
+    const app = home?.appOf('s');
+    await time.advance(5000);
+    expect(await app).toBeUndefined();
+    state.release();
+    expect(a.sessions.log).toEqual(['not-received: s']);
+  });
+
+  it('learns of a message that came to a loop which has ended since, once its own can be asked again', async () => {
+    const { a, b, state, pass, time } = pair();
+    await a.receive('s');
+    const home = await b.cluster.knowing('s', ADDRESS);
+    state.hold();
+    const app = home?.appOf('s');
+    await time.advance(5000);
+    expect(await app).toBeUndefined();
+    a.listener()?.onLoss(undefined);
+    state.isAway = true;
+    await pass(2, a);
+    expect(a.sessions.log).toEqual([]);
+    state.isAway = false;
+    await pass(1, a);
+    expect(a.sessions.log).toEqual(['not-received: s']);
+    // Nothing more can have been noted.
+    await pass(1, a);
+    expect(a.sessions.log).toHaveLength(1);
+  });
+
+  it('gets no answer for its client before the loss of the message is noted', async () => {
+    const { a, b, state, time } = pair();
+    await a.receive('s');
+    const home = await b.cluster.knowing('s', ADDRESS);
+    const noting = Promise.withResolvers<void>();
+    state.noting = noting.promise;
+    state.hold();
+    let isAnswered = false;
+    const app = Promise.resolve(home?.appOf('s')).finally(() => {
+      isAnswered = true;
+    });
+    await time.advance(5000);
+    expect(isAnswered).toBe(false);
+    noting.resolve();
+    expect(await app).toBeUndefined();
+  });
+
+  it('is unknown, and is told, although the loss of a message cannot be noted', async () => {
+    const { a, b, state, time } = pair();
+    await a.receive('s');
+    const home = await b.cluster.knowing('s', ADDRESS);
+    state.hold();
+    state.isAway = true;
     const app = home?.appOf('s');
     await time.advance(5000);
     expect(await app).toBeUndefined();

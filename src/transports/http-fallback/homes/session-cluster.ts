@@ -44,6 +44,10 @@ export interface SessionBus {
   renew(sessions: readonly string[]): Promise<void>;
   /** Gives up the claim of this loop. A claim of another loop stays. */
   release(session: string): void;
+  /** Keeps for a loop that a session of it has lost a message. Rejects if Redis does not answer. */
+  noteLoss(loop: string, session: string): Promise<void>;
+  /** The sessions that others have noted for this loop. Rejects unless its messages arrive. */
+  losses(): Promise<readonly string[]>;
   send(to: string, text: string): void;
   listen(listener: SessionBusListener): void;
 }
@@ -93,6 +97,8 @@ export class SessionCluster implements SessionHomes {
   private readonly losses = new Recent<string, PossibleLoss>(LOSSES_MAX);
   /** Sessions of this loop that it could not claim. */
   private readonly unclaimed = new RecentSet<string>(LOSSES_MAX);
+  /** Whether messages were missed, so that others may have noted losses. */
+  private mustReadLosses = false;
   private renewedAtMs: number;
 
   constructor(options: SessionClusterOptions) {
@@ -169,6 +175,7 @@ export class SessionCluster implements SessionHomes {
       this.reportLoss(session, pausedMs);
     }
     for (const session of this.unclaimed.takeAll()) this.claim(session);
+    if (this.mustReadLosses) void this.readLosses();
     if (timers.now() - this.renewedAtMs < RENEW_MS) return;
     this.renewedAtMs = timers.now();
     void bus.renew(sessions.names());
@@ -181,6 +188,7 @@ export class SessionCluster implements SessionHomes {
   }
 
   private lost(from: string | undefined): void {
+    if (from === undefined) this.mustReadLosses = true;
     for (const [loop, { home, server }] of this.peers) {
       if (from !== undefined && loop !== from) continue;
       home.missed();
@@ -190,6 +198,17 @@ export class SessionCluster implements SessionHomes {
       if (from !== undefined && loop !== from) continue;
       this.senders.delete(session);
       this.options.sessions.lost(session, 'not-received');
+    }
+  }
+
+  /** Ends the sessions that have lost messages of their clients while this loop could not be asked. */
+  private async readLosses(): Promise<void> {
+    this.mustReadLosses = false;
+    const { bus, sessions } = this.options;
+    try {
+      for (const session of await bus.losses()) sessions.lost(session, 'not-received');
+    } catch {
+      this.mustReadLosses = true;
     }
   }
 
@@ -251,6 +270,7 @@ export class SessionCluster implements SessionHomes {
         sendBufferBytes,
         timers,
         onMessageLost: (session) => this.searchIn(SEARCHED_MS, session),
+        noteLoss: (session) => bus.noteLoss(loop, session),
         instead: {
           appOf: () => undefined,
           send: () => undefined,
