@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import type { Audience, ChannelPage } from '../../../src/channels/ports.ts';
 import { RedisScript } from '../../../src/engines/redis/link/script.ts';
 import { ALL_SCRIPTS } from '../../../src/engines/redis/scripts/all-scripts.ts';
-import { RELEASE } from '../../../src/engines/redis/scripts/claims.ts';
+import * as claims from '../../../src/engines/redis/scripts/claims.ts';
 import * as events from '../../../src/engines/redis/scripts/events.ts';
 import { FORGET_APP } from '../../../src/engines/redis/scripts/forget-app.ts';
 import * as histories from '../../../src/engines/redis/scripts/histories.ts';
@@ -68,8 +68,10 @@ const fates = (['reply-lost', 'not-run'] as const).slice(0, runs(1, 2));
 const LOST = 2;
 
 it('every script is in the table', () => {
-  // Those of quotas are asked again each second, a claim that was not released ends by itself, and only a cluster moves.
-  const others = [...Object.values(quotas), RELEASE, MOVED, ...NOT_REPEATED];
+  // Those of quotas, and for noted losses, are asked again each second. A claim that was not released ends by itself, a loss that was
+  // not noted is searched, and only a cluster moves.
+  const ofClaims = [claims.RELEASE, claims.NOTE_LOSS, claims.LOSSES];
+  const others = [...Object.values(quotas), ...ofClaims, MOVED, ...NOT_REPEATED];
   expect(new Set(scripts.map(([, one]) => one))).toEqual(
     new Set(ALL_SCRIPTS).difference(new Set(others)),
   );
