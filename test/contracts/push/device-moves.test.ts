@@ -228,6 +228,33 @@ describe.each(databases)('moves of devices in $name', ({ make }) => {
     expect(await counts()).toMatchObject({ devices: 1, accepted: 0 });
   });
 
+  it('do not trust what a gateway accepted before the app, the kind or the keys changed', async () => {
+    const row = rowOf({ platform: 'apns', token: 'abcd', bundleId: 'com.example.app' });
+    const accepted = async () => (await counts()).accepted;
+    const [created] = await importRows([row]);
+    await acceptDevice(opened.database, instance, idOf(created));
+    await importRows([row]);
+    expect(await accepted()).toBe(1);
+    const voip = { ...row, kind: 'voip', token: 'voip:abcd' } as const;
+    expect(await statuses([voip])).toEqual(['updated']);
+    expect(await accepted()).toBe(0);
+    expect(await exported()).toMatchObject([{ kind: 'voip', token: 'abcd' }]);
+
+    await acceptDevice(opened.database, instance, idOf(created));
+    const device = newDevice({ platform: 'apns', token: 'abcd', identity: row.identity });
+    await devices.register({ instance, device, nowMs: NOW_MS });
+    expect(await accepted()).toBe(0);
+    expect((await exported())[0]).toMatchObject({ token: 'abcd', origin: undefined });
+    expect((await exported())[0]).not.toHaveProperty('kind');
+  });
+
+  it('give out nothing of an instance without devices', async () => {
+    expect(await moves.exportRows({ instance, after: 0, limit: 10 })).toEqual({
+      devices: [],
+      next: undefined,
+    });
+  });
+
   it('give devices out page by page', async () => {
     await importRows(Array.from({ length: 5 }, () => rowOf()));
     const first = await moves.exportRows({ instance, after: 0, limit: 3 });

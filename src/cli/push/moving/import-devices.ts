@@ -168,7 +168,7 @@ interface Report extends Disposable {
   write(row: number, field: string, reason: string): void;
 }
 
-/** Opens a new file for refused rows, as comma-separated values. Throws `UsageError`. */
+/** Opens a file for refused rows, as comma-separated values. Throws `UsageError`. */
 function openReport(file: string | undefined): Report {
   if (file === undefined) return { write: () => undefined, [Symbol.dispose]: () => undefined };
   let descriptor: number;

@@ -17,6 +17,9 @@ const TIMEOUT_MS = 60_000;
 /** How often a request is repeated that the server has refused for now, or not answered. */
 const REPEATS_MAX = 20;
 
+/** The longest pause that a server asks for. */
+const PAUSE_SECONDS_MAX = 600;
+
 /** The pause before that, if the server asks for none. */
 const PAUSE_MS = 1_000;
 
@@ -102,7 +105,7 @@ export class PushBackend {
 
 function pauseOf(response: Response): number {
   const seconds = Number(response.headers.get('retry-after'));
-  return seconds > 0 && seconds <= 60 ? seconds * 1000 : PAUSE_MS;
+  return seconds > 0 && seconds <= PAUSE_SECONDS_MAX ? seconds * 1000 : PAUSE_MS;
 }
 
 /** The push listener and the key that options, the configuration and the store name. `undefined`: the configuration cannot be used. */

@@ -19,7 +19,7 @@ export interface RowResult {
 }
 
 export interface RowSenderOptions {
-  readonly backend: PushBackend;
+  readonly backend: Pick<PushBackend, 'ask'>;
   readonly name: string;
   readonly isDryRun: boolean;
   /** Infinite: as fast as the server takes them. */
@@ -40,12 +40,14 @@ export class RowSender {
   private readonly inFlight = new Set<Promise<void>>();
   private batch = newBatch();
   private nextAtMs = 0;
+  /** The first request that failed, after which nothing more is sent. */
+  private failure: { readonly error: unknown } | undefined;
 
   constructor(options: RowSenderOptions) {
     this.options = options;
   }
 
-  /** Waits while as many requests as may be are in flight. */
+  /** Waits while as many requests as may be are in flight. Throws what a request before has failed with. */
   async add(number: number, row: SourceDevice): Promise<void> {
     const text = JSON.stringify(row);
     const bytes = Buffer.byteLength(text) + 1;
@@ -56,10 +58,11 @@ export class RowSender {
     this.batch.bytes += bytes;
   }
 
-  /** Sends what is left, and waits for all answers. */
+  /** Sends the rows that are left, and waits for all answers. Throws what a request has failed with. */
   async end(): Promise<void> {
     await this.flush();
     await Promise.all(this.inFlight);
+    this.throwFailure();
   }
 
   private async flush(): Promise<void> {
@@ -68,10 +71,19 @@ export class RowSender {
     if (batch.rows.length === 0) return;
     while (this.inFlight.size >= IN_FLIGHT_MAX) await Promise.race(this.inFlight);
     await this.pace(batch.rows.length);
-    const sent = this.send(batch).finally(() => this.inFlight.delete(sent));
-    // A failure reaches whoever waits next; without a handler it would end the process before.
-    sent.catch(() => undefined);
+    this.throwFailure();
+    const sent = this.send(batch).then(
+      () => void this.inFlight.delete(sent),
+      (error) => {
+        this.inFlight.delete(sent);
+        this.failure ??= { error };
+      },
+    );
     this.inFlight.add(sent);
+  }
+
+  private throwFailure(): void {
+    if (this.failure !== undefined) throw this.failure.error;
   }
 
   private async pace(rows: number): Promise<void> {

@@ -39,6 +39,17 @@ interface ExportRow {
   readonly time_zone: string | null;
 }
 
+interface HolderRow {
+  readonly number: BigInteger;
+  readonly id: DeviceId;
+  readonly token_identity: string;
+  readonly token: string;
+  readonly bundle_id: string | null;
+  readonly accepted_at: BigInteger | null;
+  readonly origin: string | null;
+  readonly user_id: string | null;
+}
+
 /** No condition: every device of the instance. */
 const ALL = {
   platform: undefined,
@@ -86,6 +97,7 @@ export class StoredMoves implements DeviceMoves {
     const found = await this.list.list({ instance, filter: ALL, after, limit });
     if (found.devices.length === 0) await requireInstance(read, instance);
     const numbers = found.devices.map(({ number }) => number);
+    if (numbers.length === 0) return { devices: [], next: found.next };
     const interests = await interestsOf(read, numbers);
     const rows: ExportRow[] = await read`
       SELECT number, id, platform, token, token_identity, bundle_id, kind, user_id, registered_at, origin,
@@ -141,12 +153,19 @@ async function decide(sql: SQL, request: ImportRequest): Promise<readonly Decisi
   const { instance, rows } = request;
   const known = new Map<string, TokenHolder>();
   for (const some of inPieces(rows)) {
-    const found: (Omit<TokenHolder, 'number'> & { number: BigInteger; token_identity: string })[] =
-      await sql`
-      SELECT number, id, token_identity, origin, user_id AS "userId" FROM devices
+    const found: HolderRow[] = await sql`
+      SELECT number, id, token_identity, token, bundle_id, accepted_at, origin, user_id FROM devices
       WHERE instance = ${instance} AND token_identity IN ${sql(some.map(({ identity }) => identity))}`;
-    for (const { token_identity, number, ...device } of found) {
-      known.set(token_identity, { ...device, number: Number(number) });
+    for (const row of found) {
+      known.set(row.token_identity, {
+        number: Number(row.number),
+        id: row.id,
+        token: row.token,
+        bundleId: row.bundle_id,
+        isAccepted: row.accepted_at !== null,
+        origin: row.origin,
+        userId: row.user_id,
+      });
     }
   }
   const users = [...new Set(rows.flatMap(({ userId }) => userId ?? []))];
@@ -270,11 +289,19 @@ async function updateDevice(
   change: DeviceChange,
   { name, nowMs }: ImportRequest,
   row: ImportRow,
-  { number }: TokenHolder,
+  { number, token, bundleId, isAccepted }: TokenHolder,
 ): Promise<void> {
-  await change.sql`
+  const { sql, later, instance } = change;
+  // A gateway has accepted what was there before.
+  const isOther = row.token !== token || (row.bundleId ?? null) !== bundleId;
+  if (isOther && isAccepted) {
+    await sql`UPDATE devices SET accepted_at = NULL WHERE number = ${number}`;
+    count(later, { instance, accepted: -1 });
+  }
+  await sql`
     UPDATE devices
     SET origin = ${name}, seen_at = ${nowMs}, token = ${row.token}, bundle_id = ${row.bundleId ?? null},
+      kind = ${row.kind ?? null}, open_host = ${row.openHost ?? null},
       user_id = ${row.userId ?? null}, language = ${row.language ?? null},
       time_zone = ${row.timeZone ?? null}
     WHERE number = ${number}`;

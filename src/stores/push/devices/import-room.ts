@@ -7,6 +7,9 @@ import type { InstanceCounts } from './instance-counts.ts';
 export interface TokenHolder {
   readonly number: number;
   readonly id: DeviceId;
+  readonly token: string;
+  readonly bundleId: string | null;
+  readonly isAccepted: boolean;
   /** The import that it is of; `null`: an SDK has registered it. */
   readonly origin: string | null;
   readonly userId: string | null;

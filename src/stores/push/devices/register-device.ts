@@ -172,18 +172,19 @@ async function completed(
 /** Updates what a device says about itself when it registers its token again, as iOS does at each launch. */
 async function registerAgain(
   { sql, later, instance }: DeviceChange,
-  { number, bundleId: before, acceptedAt, userId }: Holder,
+  { number, token, bundleId: before, acceptedAt, userId }: Holder,
   device: NewDevice,
   nowMs: number,
 ): Promise<void> {
   const bundleId = device.bundleId ?? null;
-  // A gateway accepts a token for one app only.
-  const isAccepted = acceptedAt !== null && before === bundleId;
+  // A gateway accepts a token for one app only. An imported device may have had another token.
+  const isAccepted = acceptedAt !== null && before === bundleId && token === device.token;
   await sql`
     UPDATE devices
     SET seen_at = ${nowMs}, bundle_id = ${bundleId}, metadata = ${JSON.stringify(device.metadata)},
       sdk = ${device.client}, accepted_at = ${isAccepted ? acceptedAt : null},
-      parent = ${device.parent ?? null}, token = ${device.token}, user_id = ${userId}, origin = NULL,
+      kind = ${device.kind ?? null}, parent = ${device.parent ?? null},
+      open_host = ${device.openHost ?? null}, token = ${device.token}, user_id = ${userId}, origin = NULL,
       accept_language = COALESCE(${device.acceptLanguage ?? null}, accept_language)
     WHERE number = ${number}`;
   if (acceptedAt !== null && !isAccepted) count(later, { instance, accepted: -1 });

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../../runtime/json-object.ts';
-import { device, refused, type SourceOptions, type SourceRow } from './source-row.ts';
+import { device, refused, type SourceRow } from './source-row.ts';
 import { linesOf } from './text-source.ts';
 
 /** What an export says about a device beyond what an import takes. */
@@ -24,7 +24,7 @@ export async function* readSubscriptions(text: AsyncIterable<string>): AsyncGene
 
 async function* readObjects(
   text: AsyncIterable<string>,
-  read: (object: JsonObject, options?: SourceOptions) => SourceRow,
+  read: (object: JsonObject) => SourceRow,
 ): AsyncGenerator<SourceRow> {
   for await (const line of linesOf(text)) {
     if (line.trim() === '') continue;
