@@ -141,7 +141,8 @@ async function makeNewStore(port: number): Promise<void> {
   }
   // Another process may have made it meanwhile.
   await administer(port, `ALTER DATABASE ${name} RENAME TO ${NEW_STORE}`).catch(async (error) => {
-    if (!String(error).includes('already exists')) throw error;
+    // At the same moment, PostgreSQL finds the double name only in its index.
+    if (!/already exists|pg_database_datname_index/.test(String(error))) throw error;
     await administer(port, `DROP DATABASE ${name}`);
   });
 }

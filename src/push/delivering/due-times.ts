@@ -36,7 +36,7 @@ export const SPREAD_SECONDS = 300;
 
 const UTC = 'UTC';
 
-/** Most nights that are kept: each page is looked at at another time. */
+/** The limit of nights that are remembered. Pages are planned at different times, so a night is rarely asked for again after long. */
 const NIGHTS_MAX = 500;
 
 /** Works out when each device of a publish is due, by its local time and its quiet hours. */

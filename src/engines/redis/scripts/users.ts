@@ -9,7 +9,7 @@ import { GRACE_MS, OWN_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
 const LAST_SEEN_MAX = 1562;
 const LAST_SEEN_MS = 7 * 24 * 3_600_000;
 
-/** With how many new users it is looked for those whose time is over. */
+/** After so many new users, the script removes those that were last seen too long ago. */
 const LOOKED_EACH = 16;
 
 /** For how many milliseconds it is known of who has gone offline when the last connection ended, for webhooks that are late. */
@@ -145,7 +145,7 @@ return answer
 `);
 
 /**
- * Returns of each user `+` and since when they have been online, or `-` and when they were last seen, or nothing where that is not known.
+ * Returns for each user: `+` and since when the user is online, or `-` and when the user was last seen. A time that is not known is empty.
  * Arguments: node, epoch, topics.
  */
 export const USER_STATUSES = script(`${COMPLETE}
