@@ -194,6 +194,15 @@ describe('devices export', () => {
   });
 });
 
+it('finds the server and the key in the configuration', async () => {
+  const environment = { FANFARE_PUSH_PORT: String(server.pushPort) };
+  const args = ['devices', 'undo-import', FIRST.id, 'nothing', '--dry-run'];
+  expect(await fanfare(path, args, environment)).toMatchObject({
+    exitCode: 0,
+    stdout: '0 devices of the import nothing would be removed.\n',
+  });
+});
+
 describe('devices undo-import', () => {
   it('removes the devices of one import', async () => {
     const rows = Array.from({ length: 1_200 }, (_, n) => `undone-${n}`);

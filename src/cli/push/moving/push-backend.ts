@@ -1,3 +1,4 @@
+import { hasTls } from '../../../config/settings/has-tls.ts';
 import { socketPath } from '../../../runtime/listen-host.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import { pause } from '../../../runtime/time/pause.ts';
@@ -128,7 +129,7 @@ export async function pushBackendOf(
     throw new UsageError('push.port is 0, so the server may be at any port: give its --url');
   }
   const own =
-    unix === undefined ? ownAddress({ ...push, tls: config.tls !== null }) : 'http://localhost';
+    unix === undefined ? ownAddress({ ...push, tls: hasTls(config) }) : 'http://localhost';
   const known = push.instances?.find(({ id }) => id === instance);
   const secretKey = givenKey ?? known?.secretKeys[0] ?? (await storedKey(config, instance));
   if (secretKey === undefined) {
