@@ -26,7 +26,11 @@ let network: TcpProxy;
 
 beforeAll(async () => {
   server = parts.use(
-    await startFanfare({ app: { clientEvents: true, history: [{ channels: 'resumed-*' }] } }),
+    await startFanfare({
+      app: { clientEvents: true, history: [{ channels: 'resumed-*' }] },
+      // On a busy machine, all that a test publishes may wait for the page.
+      channels: { sendBufferBytes: 4_000_000 },
+    }),
   );
   network = parts.use(await TcpProxy.start(server.port));
   site = parts.use(startSite(server));

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isKept } from '../../../src/verify/report.ts';
+import { isKept, reportText } from '../../../src/verify/report.ts';
 import { USUAL } from '../../../test/faults/amounts.ts';
 import { allScenes } from '../../../test/faults/scenes/all.ts';
 import { describeConditions } from '../../machine/conditions.ts';
@@ -66,7 +66,9 @@ async function* scenesOf(only: string, kills: number): AsyncGenerator<SceneRecov
         isQuiet: true,
       });
       const { recovered } = verdict;
-      const faults = isKept(verdict) ? problems : [...problems, 'a promise was broken'];
+      const kept = isKept(verdict);
+      if (!kept) console.error(reportText({ verdict, of: scene.name }));
+      const faults = kept ? problems : [...problems, 'a promise was broken'];
       const why = faults.length === 0 ? {} : { why: `${faults.join('; ')}; seed ${seed}` };
       yield { scene: scene.name, isRun: true, recovered, load, ...why };
     }

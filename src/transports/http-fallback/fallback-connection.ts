@@ -88,7 +88,8 @@ export class FallbackConnection extends ClientConnection {
     if (this.isOver) return;
     const element = elementOf(frame);
     this.elements.push(element);
-    this.queuedBytes += element.length;
+    // As the socket will count them: not in UTF-16 units.
+    this.queuedBytes += Buffer.byteLength(element);
     this.events.queued(this);
   }
 

@@ -117,6 +117,21 @@ describe('a stream', () => {
     expect(ended).toEqual(['1', 'too slow']);
     expect(sessions.appOf('a')).toBeUndefined();
   });
+
+  it.each([
+    ['x', 998, []],
+    ['x', 999, ['1', 'too slow']],
+    ['€', 332, []],
+    ['€', 333, ['1', 'too slow']],
+  ])('has %s waiting %i times: counted in bytes', (letter, times, expected) => {
+    const { poll, opened, ended, turn } = loop({ sendBufferBytes: 1000 });
+    poll('a');
+    poll('a');
+    turn();
+    opened[0]?.send(letter.repeat(times));
+    turn();
+    expect(ended).toEqual(expected);
+  });
 });
 
 describe('a poll', () => {
