@@ -87,17 +87,29 @@ export const composeOperations: readonly Operation[] = [
         ),
         audience: z
           .strictObject({
-            devices: count,
+            devices: count.describe('Those that would get it, now or later.'),
             platforms: z.strictObject(byPlatform(() => count)),
             later: count.describe(
               'How many of them are due later than the others, by their local time or after their quiet hours.',
+            ),
+            quiet: count.describe('How many of these wait for the end of their quiet hours.'),
+            languages: z
+              .array(z.strictObject({ language: z.string(), devices: count }))
+              .describe(
+                'The texts that devices would get, and how many; those of no device are left out.',
+              ),
+            overCap: count.describe(
+              'Devices that would not get it, as they had all that the cap of the instance allows.',
+            ),
+            tooLate: count.describe(
+              'Devices that would not get it, as its time to live ends before their quiet hours do.',
             ),
             more: z
               .boolean()
               .describe('Whether there are more: counting ends after 10,000 devices.'),
           })
           .nullable()
-          .describe('The devices that would get it now; null if it has no target.'),
+          .describe('The devices that it is for now; null if it has no target.'),
         live: z
           .strictObject({ asked: count, reached: count, silent: count, absent: count })
           .nullable()

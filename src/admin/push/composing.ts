@@ -29,12 +29,21 @@ export interface GatewayRequest {
   readonly body: string;
 }
 
-/** The devices that would get it. */
+/** The devices that it is for. */
 export interface CountedAudience {
+  /** Those that would get it, now or later. */
   readonly devices: number;
   readonly platforms: Readonly<Record<Platform, number>>;
   /** How many of them would get it later than the others, by their local time or after their quiet hours. */
   readonly later: number;
+  /** How many of these wait for the end of their quiet hours. */
+  readonly quiet: number;
+  /** How many of them would get a text of their language. */
+  readonly languages: readonly { readonly language: string; readonly devices: number }[];
+  /** Those that would not get it, as they had all that the cap of the instance allows. */
+  readonly overCap: number;
+  /** Those that would not get it, as its time to live ends before their quiet hours do. */
+  readonly tooLate: number;
   /** Whether there are more: counting stops at a limit. */
   readonly more: boolean;
 }

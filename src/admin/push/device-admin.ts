@@ -1,5 +1,6 @@
 import { type ExplainOptions, explain } from '../../push/explain/explain.ts';
 import { type Explanation, outcomeOf, type TimelineEvent } from '../../push/explain/timeline.ts';
+import type { Cap, CapUse } from '../../push/model/cap.ts';
 import { type DeviceId, platforms } from '../../push/model/device.ts';
 import { readDeviceId } from '../../push/model/device-id.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
@@ -9,6 +10,7 @@ import { readPublishId } from '../../push/model/publish-id.ts';
 import type { PushTaps } from '../../push/watching/push-tap.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { Database } from '../../stores/database/database.ts';
+import { StoredCaps } from '../../stores/push/devices/device-caps.ts';
 import { type KnownDevice, readKnownDevice } from '../../stores/push/devices/device-details.ts';
 import { type DeviceFilter, DeviceList } from '../../stores/push/devices/device-list.ts';
 import { StoredDevices } from '../../stores/push/devices/device-store.ts';
@@ -42,6 +44,12 @@ interface DeviceQuery {
 /** A device, and how it is known to the store. */
 export type FoundDevice = KnownDevice & { readonly id: DeviceId };
 
+/** The cap of an instance, and what a device was shown of it; `use` is `undefined` if that is nothing. */
+export interface UsedCap {
+  readonly cap: Cap;
+  readonly use: CapUse | undefined;
+}
+
 /** The result of a publish at one device. */
 export interface LastPublish {
   readonly publish: PublishId;
@@ -59,6 +67,7 @@ export class DeviceAdmin {
   private readonly options: DeviceAdminOptions;
   private readonly devices: DeviceList;
   private readonly registered: StoredDevices;
+  private readonly caps: StoredCaps;
   private readonly stories: StoredStories;
   private readonly publishes: StoredPublishes;
 
@@ -67,6 +76,7 @@ export class DeviceAdmin {
     this.options = options;
     this.devices = new DeviceList(database);
     this.registered = new StoredDevices(database);
+    this.caps = new StoredCaps(database);
     this.stories = new StoredStories(database);
     this.publishes = new StoredPublishes(database);
   }
@@ -108,6 +118,16 @@ export class DeviceAdmin {
     const key = { instance: this.numberOf(id), id: device };
     const found = await this.registered.interests({ ...key, after: '', limit: INTERESTS_SHOWN });
     return found ?? { interests: [], more: false };
+  }
+
+  /** What a device was shown of the cap; `undefined`: the instance has none. */
+  async usedCap(
+    id: InstanceId,
+    { number }: Pick<FoundDevice, 'number'>,
+  ): Promise<UsedCap | undefined> {
+    const { cap } = this.instanceOf(id);
+    const nowMs = Date.now();
+    return cap && { cap, use: await this.caps.useOf(number, { ...cap, nowMs }) };
   }
 
   /** The results of the newest publishes that were for any of these devices. */

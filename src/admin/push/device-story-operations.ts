@@ -27,9 +27,13 @@ export const deviceStoryOperations: readonly Operation[] = [
     refusals: ['not-found'],
     act: async ({ devices }, { path, instanceId, rights }) => {
       const found = await devices.find(instanceId(), path('device'));
+      const [interests, cap] = await Promise.all([
+        devices.interests(instanceId(), found.id),
+        devices.usedCap(instanceId(), found),
+      ]);
       const { id, registered, removed, ...rest } = showDetails(
         found,
-        await devices.interests(instanceId(), found.id),
+        { ...interests, cap },
         rights,
       );
       return { id, ...rest, registered: registered ?? null, removed: removed ?? null };

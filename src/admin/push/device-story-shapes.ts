@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { adviceOn } from '../../push/explain/advice.ts';
 import { type TimelineEvent, timelineWhats } from '../../push/explain/timeline.ts';
+import { capEndsAtMs } from '../../push/model/cap.ts';
 import type { RegisteredDevice } from '../../stores/push/devices/device-details.ts';
 import type { UnreachedDevice } from '../../stores/push/publishes/unreached-devices.ts';
 import type { Rights } from '../rights.ts';
-import type { FoundDevice, LastPublish } from './device-admin.ts';
+import type { FoundDevice, LastPublish, UsedCap } from './device-admin.ts';
 import { devicePlatform, type ShownDevice, showDevice, shownDevice } from './device-shapes.ts';
 import { publishState } from './publish-shapes.ts';
 
@@ -61,6 +62,18 @@ export const shownDetails = z
         pushService: z.string().nullable().describe('The push service of a browser.'),
         interests: z.array(z.string()).describe('The first 1,000.'),
         moreInterests: z.boolean(),
+        cap: z
+          .strictObject({
+            used: z.int().min(0).describe('How many notifications it was shown.'),
+            notifications: z.int().min(1),
+            hours: z.int().min(1),
+            endsAt: z
+              .string()
+              .nullable()
+              .describe('When the count begins anew; null: it begins with the next notification.'),
+          })
+          .nullable()
+          .describe('What it has had of the cap of the instance; null: the instance has none.'),
       })
       .meta({ id: 'RegisteredDevice' })
       .nullable()
@@ -72,12 +85,17 @@ export const shownDetails = z
   })
   .meta({ id: 'DeviceDetails' });
 
-interface Interests {
+interface MoreDetails {
   readonly interests: readonly string[];
   readonly more: boolean;
+  readonly cap: UsedCap | undefined;
 }
 
-export function showDetails(found: FoundDevice, { interests, more }: Interests, rights: Rights) {
+export function showDetails(
+  found: FoundDevice,
+  { interests, more, cap }: MoreDetails,
+  rights: Rights,
+) {
   const { id, platform, registeredAtMs, registered, removed } = found;
   return {
     id,
@@ -87,9 +105,15 @@ export function showDetails(found: FoundDevice, { interests, more }: Interests, 
       ...showRegistered(registered, rights),
       interests,
       moreInterests: more,
+      cap: cap === undefined ? null : showCap(cap),
     },
     removed: removed && { at: timeOf(removed.atMs), ...causeOf({ ...removed, platform }) },
   };
+}
+
+function showCap({ cap, use }: UsedCap) {
+  const endsAt = use === undefined ? null : timeOf(capEndsAtMs(cap, use.sinceMs));
+  return { used: use?.used ?? 0, ...cap, endsAt };
 }
 
 function showRegistered(device: RegisteredDevice, rights: Rights) {

@@ -24,7 +24,15 @@ interface Preview {
     readonly bytes: number;
     readonly bytesMax: number;
   }[];
-  readonly audience: { readonly devices: number; readonly more: boolean } | null;
+  readonly audience: {
+    readonly devices: number;
+    readonly later: number;
+    readonly quiet: number;
+    readonly languages: readonly { readonly language: string; readonly devices: number }[];
+    readonly overCap: number;
+    readonly tooLate: number;
+    readonly more: boolean;
+  } | null;
 }
 
 /** `fanfare push send`: sends a publish through a running server, or shows what it would do. */
@@ -59,12 +67,22 @@ function describe({ faults, requests, audience }: Preview): string {
       const missing = configured ? '' : '; the instance has no credential for it';
       return `${platform}: ${bytes} of ${bytesMax} bytes${missing}`;
     }),
-    ...(audience === null
-      ? []
-      : [
-          `${audience.more ? 'More than ' : ''}${countOf(audience.devices, 'device')} would get it.`,
-        ]),
+    ...(audience === null ? [] : audienceLines(audience)),
   ]
     .map(printable)
     .join('\n');
+}
+
+function audienceLines(audience: NonNullable<Preview['audience']>): readonly string[] {
+  const { devices, later, quiet, languages, overCap, tooLate, more } = audience;
+  const line = (many: number, what: string) =>
+    many === 0 ? [] : [`${countOf(many, 'device')} ${what}`];
+  return [
+    `${more ? 'More than ' : ''}${countOf(devices, 'device')} would get it.`,
+    ...line(later - quiet, 'of them later, by their local time.'),
+    ...line(quiet, 'of them after their quiet hours.'),
+    ...languages.flatMap((one) => line(one.devices, `of them in ${one.language}.`)),
+    ...line(overCap, 'would not get it: over the cap.'),
+    ...line(tooLate, 'would not get it: its time to live ends in their quiet hours.'),
+  ];
 }

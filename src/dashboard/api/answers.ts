@@ -1139,7 +1139,7 @@ export type PublishPause = {
 export type PublishPreview = {
   readonly faults: readonly ({ readonly field: string; readonly rule: string })[];
   readonly requests: readonly GatewayRequest[];
-  readonly audience: { readonly devices: number; readonly platforms: { readonly apns: number; readonly fcm: number; readonly web: number }; readonly later: number; readonly more: boolean } | null;
+  readonly audience: { readonly devices: number; readonly platforms: { readonly apns: number; readonly fcm: number; readonly web: number }; readonly later: number; readonly quiet: number; readonly languages: readonly ({ readonly language: string; readonly devices: number })[]; readonly overCap: number; readonly tooLate: number; readonly more: boolean } | null;
   readonly live: { readonly asked: number; readonly reached: number; readonly silent: number; readonly absent: number } | null;
 };
 
@@ -1229,6 +1229,7 @@ export type RegisteredDevice = {
   readonly pushService: string | null;
   readonly interests: readonly string[];
   readonly moreInterests: boolean;
+  readonly cap: { readonly used: number; readonly notifications: number; readonly hours: number; readonly endsAt: string | null } | null;
 };
 
 export type Revocation = {

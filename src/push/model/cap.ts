@@ -14,11 +14,22 @@ export interface PageCap extends Cap {
   readonly devices: readonly number[];
 }
 
+/** What a device was shown since a time, which began with the first of these notifications. */
+export interface CapUse {
+  readonly used: number;
+  readonly sinceMs: number;
+}
+
 const HOUR_MS = 3_600_000;
 
 /** A time that began then, or before, is over. */
 export function capEndedAtMs({ nowMs, hours }: Pick<PageCap, 'nowMs' | 'hours'>): number {
   return nowMs - hours * HOUR_MS;
+}
+
+/** When a time ends that began at `sinceMs`. */
+export function capEndsAtMs({ hours }: Pick<Cap, 'hours'>, sinceMs: number): number {
+  return sinceMs + hours * HOUR_MS;
 }
 
 /** Says why a device does not get a notification: the time began at `sinceMs`. */

@@ -26,6 +26,7 @@ export interface ReadDraft {
   /** The payloads that break no rule but that of their size. */
   readonly payloads: Payloads;
   readonly texts: Texts | undefined;
+  readonly sendAtMs: number | undefined;
   readonly sendAtLocal: LocalTime | undefined;
   readonly isUrgent: boolean;
   readonly live: LiveRequest | undefined;
@@ -62,9 +63,9 @@ export function readDraft(
   const oversizeText = findOversizeText(payloads, texts, context, context.bodyBytes);
   if (oversizeText !== undefined) faults.push(oversizeText);
   kept(readWebhookUrl(fields['webhookUrl']));
-  kept(readSendAtField(fields['sendAt'], context.nowMs));
+  const sendAtMs = kept(readSendAtField(fields['sendAt'], context.nowMs))?.ms;
   const sendAtLocal = kept(readSendAtLocalField(fields, context.nowMs))?.time;
   const isUrgent = kept(readUrgent(fields['urgent']))?.isUrgent ?? false;
   const live = kept(readLive(kind, fields['live'], context.liveRules))?.live;
-  return { faults, target, payloads, texts, sendAtLocal, isUrgent, live };
+  return { faults, target, payloads, texts, sendAtMs, sendAtLocal, isUrgent, live };
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { type FakeGateways, startFakeGateways } from '../../../src/fake-gateways/start.ts';
 import { admin } from '../../../testing/clients/admin-api.ts';
 import { eventually } from '../../../testing/eventually.ts';
@@ -209,8 +210,39 @@ describe('a preview of a publish', () => {
       devices: 3,
       platforms: { apns: 1, fcm: 2, web: 0 },
       later: 0,
+      quiet: 0,
+      languages: [],
+      overCap: 0,
+      tooLate: 0,
       more: false,
     });
+  });
+
+  it('counts those over the cap, which the page of each device shows', async () => {
+    const instance = await newInstance(server, { cap: { notifications: 1, hours: 24 } });
+    const { id } = instance;
+    const known = await registered(instance, 'fcm', { interests: ['a'] });
+    const capOf = async () => {
+      const { json } = await ask('GET', `/instances/${id}/devices/${known}`);
+      return (json['registered'] as { cap: object }).cap;
+    };
+    const none = { used: 0, notifications: 1, hours: 24, endsAt: null };
+    expect(await capOf()).toEqual(none);
+    const shown = { interests: ['a'], fcm: { notification: { title: 'Hi' } } };
+    const preview = async (more = {}) => {
+      const body = { ...shown, ...more };
+      const { json } = await ask('POST', `/instances/${id}/previews`, body);
+      return json['audience'];
+    };
+    expect(await preview()).toMatchObject({ devices: 1, overCap: 0 });
+    await ask('POST', `/instances/${id}/publishes`, shown);
+    const cap = await eventually(capOf, (one) => !isDeepStrictEqual(one, none));
+    expect(cap).toEqual({ ...none, used: 1, endsAt: expect.stringMatching(/Z$/) });
+    expect(await preview()).toMatchObject({ devices: 0, overCap: 1 });
+    expect(await preview({ urgent: true })).toMatchObject({ devices: 1, overCap: 0 });
+    await ask('PATCH', `/instances/${id}`, { cap: null });
+    await eventually(capOf, (one) => one === null);
+    expect(await preview()).toMatchObject({ devices: 1, overCap: 0 });
   });
 });
 

@@ -93,13 +93,39 @@ function audienceWords(preview: PublishPreview | undefined): string {
   if (audience === null || audience === undefined) {
     return preview.faults.length > 0 ? 'The server would refuse it as it is.' : 'It has no target.';
   }
-  const { devices, platforms, later, more } = audience;
+  const { devices, platforms, more } = audience;
   const { live } = preview;
   const here = live === null ? '' : ` ${liveWords(live)}`;
-  if (devices === 0) return `No device would get it now: ${whoIsMissing()}.${here}`;
+  const others = leftOutWords(audience);
+  if (devices === 0) {
+    const why = others === '' ? ` now: ${whoIsMissing()}` : '';
+    return `No device would get it${why}.${others}${here}`;
+  }
   const parts = Object.entries(platforms).map(([name, many]) => `${count(many)} ${name}`);
-  const when = later === 0 ? ' now' : `, ${count(later)} of them later`;
-  return `${more ? 'More than ' : ''}${counted(devices, 'device')} would get it${when}: ${parts.join(' · ')}.${here}`;
+  return `${more ? 'More than ' : ''}${counted(devices, 'device')} would get it${laterWords(audience)}: ${parts.join(' · ')}.${languageWords(audience)}${others}${here}`;
+}
+
+type Audience = NonNullable<PublishPreview['audience']>;
+
+function laterWords({ later, quiet }: Audience): string {
+  if (later === 0) return ' now';
+  const waiting = quiet === 0 ? '' : ` (${count(quiet)} after their quiet hours)`;
+  return `, ${count(later)} of them later${waiting}`;
+}
+
+function languageWords({ languages }: Audience): string {
+  const parts = languages.map(({ language, devices }) => `${count(devices)} in ${language}`);
+  return parts.length === 0 ? '' : ` Of them ${parts.join(', ')}.`;
+}
+
+/** The devices that it is for, and that would not get it. */
+function leftOutWords({ overCap, tooLate }: Audience): string {
+  const cap = overCap === 0 ? '' : ` ${counted(overCap, 'device')} would not: over the cap.`;
+  const late =
+    tooLate === 0
+      ? ''
+      : ` ${counted(tooLate, 'device')} would not: its time to live ends in their quiet hours.`;
+  return cap + late;
 }
 
 function liveWords({

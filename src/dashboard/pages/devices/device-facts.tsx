@@ -67,6 +67,7 @@ function Facts({ instance, device }: RegisteredProps) {
         <Fact word="Language">{device.language}</Fact>
         <Fact word="Time zone">{device.timeZone}</Fact>
         <Fact word="Quiet hours">{quietWords(device.quietHours)}</Fact>
+        <Fact word="Cap">{capWords(device.cap)}</Fact>
         <Fact word="Token">
           {token.begins !== '' && <span class="mono">{token.begins}… </span>}
           {counted(token.length, 'character')}
@@ -85,6 +86,13 @@ function Facts({ instance, device }: RegisteredProps) {
 function quietWords(quiet: RegisteredProps['device']['quietHours']): string | null {
   if (quiet === null) return null;
   return quiet === 'none' ? 'none, whatever holds for others' : `${quiet.from} to ${quiet.to}`;
+}
+
+function capWords(cap: RegisteredProps['device']['cap']): string | null {
+  if (cap === null) return null;
+  const { used, notifications, hours, endsAt } = cap;
+  const end = endsAt === null ? '' : `; the next ${hours} h begin after ${moment(endsAt)}`;
+  return `${used} of ${counted(notifications, 'notification')} in ${hours} h${end}`;
 }
 
 function Interests({ instance, device: { interests, moreInterests } }: RegisteredProps) {

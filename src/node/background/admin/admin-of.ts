@@ -8,6 +8,7 @@ import { rightsOf } from '../../../admin/rights.ts';
 import type { PushTaps } from '../../../push/watching/push-tap.ts';
 import { systemTimers } from '../../../runtime/system-timers.ts';
 import { StoredAudience } from '../../../stores/push/devices/audience-source.ts';
+import { StoredCaps } from '../../../stores/push/devices/device-caps.ts';
 import { PublishList } from '../../../stores/push/publishes/publish-list.ts';
 import { StoredPublishes } from '../../../stores/push/publishes/publish-store.ts';
 import { AppAdmin } from '../../../tenants/manage-apps.ts';
@@ -51,6 +52,7 @@ export function adminOf(base: BackgroundBase, uses: AdminUses, audit: Admin['aud
     composing: new Composer({
       instances: tenants.instances.directory,
       audience: new StoredAudience(database),
+      caps: new StoredCaps(database),
       accept: push.acceptPublish,
       gateways: push.gateways,
       live: push.live,

@@ -57,6 +57,7 @@ function composerOf(audience: AudienceSource, gateway?: AnyGateway): Composer {
   return new Composer({
     instances: { byId: () => instance },
     audience,
+    caps: { full: async () => new Set(), useOf: async () => undefined },
     accept: () => {
       throw new Error('Nothing is sent');
     },
@@ -83,6 +84,10 @@ describe('the audience of a preview', () => {
       devices: 10_000,
       platforms,
       later: 0,
+      quiet: 0,
+      languages: [],
+      overCap: 0,
+      tooLate: 0,
       more: true,
     });
     expect(devices.read).toBeLessThanOrEqual(11_000);

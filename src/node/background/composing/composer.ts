@@ -6,15 +6,12 @@ import type {
   Preview,
 } from '../../../admin/push/composing.ts';
 import type { InstanceSettings } from '../../../config/schema.ts';
-import { audiencePages } from '../../../push/audience.ts';
 import type { AudienceSource } from '../../../push/audience-source.ts';
-import { DueTimes } from '../../../push/delivering/due-times.ts';
+import type { CapUses } from '../../../push/cap-uses.ts';
 import type { AnyGateway } from '../../../push/delivering/routes/prepared-publish.ts';
-import type { StoredPublish } from '../../../push/delivering/stored-publish.ts';
-import { byPlatform, type Platform } from '../../../push/model/device.ts';
+import type { Platform } from '../../../push/model/device.ts';
 import type { InstanceDirectory, PushInstance } from '../../../push/model/instance.ts';
 import type { LiveRequest, LiveUserState } from '../../../push/model/live.ts';
-import { reaches } from '../../../push/model/token-kind.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
 import { readDraft } from '../../../push/requests/publish-faults.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
@@ -24,12 +21,9 @@ import type { AcceptPublish } from '../../../transports/push-api/endpoints/backe
 import type { InstanceGateways } from '../push/instance-gateways.ts';
 import type { LivePushes } from '../push/live-pushes.ts';
 import { UnusableSetting } from '../push/setting-files.ts';
+import { type CountedDraft, countAudience } from './audience-count.ts';
 import { type AskedGateway, askGateway } from './gateway-check.ts';
 import { gatewayRequests } from './gateway-requests.ts';
-
-/** Counting stops at this number: nobody needs the exact one before sending. */
-const DEVICES_MAX = 10_000;
-const PAGE_DEVICES = 1_000;
 
 /** The limit of users to ask in a preview. */
 const USERS_ASKED_MAX = 100;
@@ -43,6 +37,7 @@ const CHECKS_AT_ONCE = 8;
 export interface ComposerOptions {
   readonly instances: InstanceDirectory;
   readonly audience: AudienceSource;
+  readonly caps: CapUses;
   readonly accept: AcceptPublish;
   readonly gateways: Pick<InstanceGateways, 'byNumber' | 'openTrial'>;
   readonly live: Pick<LivePushes, 'rulesOf' | 'preview'>;
@@ -70,11 +65,12 @@ export class Composer implements Composing {
       bodyBytes: body.length,
       liveRules: this.options.live.rulesOf(instance),
     });
-    const { faults, target, payloads, texts, live } = draft;
+    const { faults, target, payloads, texts, sendAtMs, live } = draft;
     return {
       faults: faults.map(({ field, reason }) => ({ field, rule: reason })),
       requests: gatewayRequests(payloads, { instance: settings, texts, nowMs }),
-      audience: target && (await this.count(instance, { ...draft, target })),
+      audience:
+        target && (await this.count(instance, { ...draft, target, dueAtMs: sendAtMs ?? nowMs })),
       live: live && target && (await this.askLive(instance, live, target.names)),
     };
   }
@@ -144,14 +140,13 @@ export class Composer implements Composing {
     return instance;
   }
 
-  private async count(instance: PushInstance, draft: StoredPublish): Promise<CountedAudience> {
+  private async count(instance: PushInstance, draft: CountedDraft): Promise<CountedAudience> {
     if (this.counting >= COUNTS_AT_ONCE) {
       throw new OperationRefused('over-limit', 'Other audiences are being counted; try again soon');
     }
     this.counting++;
     try {
-      const nowMs = this.options.timers.now();
-      return await countAudience(this.options.audience, instance, { draft, nowMs });
+      return await countAudience(this.options, instance, draft);
     } finally {
       this.counting--;
     }
@@ -202,33 +197,3 @@ const refusals: Partial<Record<PushRefusal['problem'], RefusalCode>> = {
   'rate-limited': 'over-limit',
   store: 'unavailable',
 };
-
-async function countAudience(
-  source: AudienceSource,
-  instance: PushInstance,
-  { draft, nowMs }: { readonly draft: StoredPublish; readonly nowMs: number },
-): Promise<CountedAudience> {
-  const platforms = byPlatform(() => 0);
-  let read = 0;
-  let devices = 0;
-  let later = 0;
-  const dueTimes = new DueTimes({ dueAtMs: nowMs }, draft, instance);
-  const { target } = draft;
-  const query = { instance: instance.number, target, after: 0, pageDevices: PAGE_DEVICES };
-  for await (const { recipients } of audiencePages(source, query)) {
-    // Reading one page more shows whether there are more devices.
-    if (read >= DEVICES_MAX) return { devices, platforms, later, more: true };
-    // Deleted devices cost work, so they count towards the limit, but not as part of the audience.
-    read += PAGE_DEVICES;
-    for (const recipient of recipients) {
-      const { platform, kind } = recipient;
-      // Tokens of another kind get nothing of it.
-      if (platform === 'apns' && !reaches(draft.payloads.apns?.kind, kind)) continue;
-      devices++;
-      platforms[platform]++;
-      const due = dueTimes.of(recipient, nowMs);
-      if (due.what === 'due' && due.atMs > nowMs) later++;
-    }
-  }
-  return { devices, platforms, later, more: false };
-}

@@ -1,6 +1,14 @@
 import type { TransactionSQL } from 'bun';
-import { capEndedAtMs, OVER_CAP, overCapWords, type PageCap } from '../../../push/model/cap.ts';
+import type { CapUses } from '../../../push/cap-uses.ts';
+import {
+  type CapUse,
+  capEndedAtMs,
+  OVER_CAP,
+  overCapWords,
+  type PageCap,
+} from '../../../push/model/cap.ts';
 import type { LeftOutDevices } from '../../../push/model/delivery.ts';
+import type { Database } from '../../database/database.ts';
 import { exclusively, isPostgres } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 
@@ -52,4 +60,29 @@ async function countPage(sql: TransactionSQL, cap: PageCap): Promise<readonly Le
     words,
     devices: some.map(({ device }) => Number(device)),
   }));
+}
+
+/** Reads the counts of devices from the store's tables. */
+export class StoredCaps implements CapUses {
+  private readonly database: Pick<Database, 'read'>;
+
+  constructor(database: Pick<Database, 'read'>) {
+    this.database = database;
+  }
+
+  async full(cap: PageCap): Promise<ReadonlySet<number>> {
+    const { read } = this.database;
+    const rows: { device: BigInteger }[] = await read`
+      SELECT device FROM device_caps
+      WHERE ${isAmong(read, 'device', cap.devices)} AND since > ${capEndedAtMs(cap)}
+        AND used >= ${cap.notifications}`;
+    return new Set(rows.map(({ device }) => Number(device)));
+  }
+
+  async useOf(device: number, cap: Omit<PageCap, 'devices'>): Promise<CapUse | undefined> {
+    const [row]: { since: BigInteger; used: number }[] = await this.database.read`
+      SELECT since, used FROM device_caps
+      WHERE device = ${device} AND since > ${capEndedAtMs(cap)}`;
+    return row && { used: row.used, sinceMs: Number(row.since) };
+  }
 }
