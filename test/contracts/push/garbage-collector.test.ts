@@ -3,8 +3,11 @@ import type { DeviceId } from '../../../src/push/model/device.ts';
 import { newPublishId } from '../../../src/push/model/publish-id.ts';
 import type { TokenKind } from '../../../src/push/model/token-kind.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
+import { countForCaps } from '../../../src/stores/push/devices/device-caps.ts';
+import { DeviceList } from '../../../src/stores/push/devices/device-list.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { readCounts } from '../../../src/stores/push/devices/instance-counts.ts';
+import { StoredPreferences } from '../../../src/stores/push/devices/preferences.ts';
 import { GarbageCollector } from '../../../src/stores/push/garbage-collector.ts';
 import { databases } from '../../../testing/databases/databases.ts';
 import { makeInstance } from '../../../testing/databases/push-instance.ts';
@@ -20,6 +23,8 @@ const tables = [
   'devices',
   'device_interests',
   'removed_devices',
+  'device_caps',
+  'user_preferences',
   'publishes',
   'publish_keys',
   'publish_outcomes',
@@ -30,9 +35,40 @@ const tables = [
   'publish_pages',
   'publish_devices',
   'publish_users',
+  'publish_live',
+  'publish_live_asks',
   'untold_ends',
   'device_tombstones',
 ] as const;
+/** Tables of the server, of apps, and of instances as long as they are stored. */
+const OTHER_TABLES = [
+  'app_keys',
+  'apps',
+  'audit_entries',
+  'certificates',
+  'compatibility',
+  'instance_keys',
+  'instances',
+  'migrations',
+  'outbox_attempts',
+  'outbox_event_ids',
+  'outbox_requests',
+  'rate_uses',
+  'revisions',
+  'revocations',
+  'saved_histories',
+  'usage_days',
+  'usage_hours',
+  'usage_samples',
+] as const;
+
+const EVERY_DEVICE = {
+  platform: undefined,
+  neverAccepted: false,
+  registeredBeforeMs: undefined,
+  seenBeforeMs: undefined,
+};
+
 type Rows = Record<(typeof tables)[number], number>;
 
 describe.each(databases)('garbage in $name', ({ make }) => {
@@ -77,9 +113,40 @@ describe.each(databases)('garbage in $name', ({ make }) => {
   async function device(interests: number, where = instance): Promise<DeviceId> {
     const made = newDevice();
     await devices.register({ instance: where, device: made, nowMs: NOW_MS });
+    await show(where, [made.id]);
     const names = Array.from({ length: interests }, (_, index) => `i-${index}`);
     await devices.setInterests({ instance: where, id: made.id, interests: names });
     return made.id;
+  }
+
+  /** Counts a notification towards the caps of devices. */
+  async function show(where: number, ids: readonly DeviceId[]): Promise<void> {
+    const rows: { number: number | string }[] = await database.read`
+      SELECT number FROM devices WHERE id IN ${database.read(ids)}`;
+    await count(
+      where,
+      rows.map(({ number }) => Number(number)),
+    );
+  }
+
+  const numberOf = async (id: DeviceId): Promise<number> => {
+    const [row]: { number: number | string }[] = await database.read`
+      SELECT number FROM devices WHERE id = ${id}`;
+    return Number(row?.number);
+  };
+
+  const count = (where: number, numbers: readonly number[]) => {
+    const cap = { notifications: 9, hours: 24, nowMs: NOW_MS, devices: numbers };
+    return database.write((sql) => countForCaps(sql, [{ instance: where, cap }]));
+  };
+
+  async function users(where: number, count: number): Promise<void> {
+    const preferences = new StoredPreferences(database);
+    const changes = { language: 'de', timeZone: undefined, quietHours: undefined };
+    const made = Array.from({ length: count }, (_, index) =>
+      preferences.setOfUser({ instance: where, userId: `user-${index}`, changes }),
+    );
+    await Promise.all(made);
   }
 
   /** A publish with a row of each kind, and any number of reports and failed devices. */
@@ -107,6 +174,10 @@ describe.each(databases)('garbage in $name', ({ make }) => {
       const row = { publish: number, instance: where, due_at: NOW_MS };
       await sql`INSERT INTO publish_plans ${sql({ ...row, planned_to: 9, ended: 1 })}`;
       await sql`INSERT INTO publish_users ${sql({ publish: number, user_id: 'ann', reached: 1 })}`;
+      const ask = { publish: number, phase: 'over', push: 'absent', wait_ms: 1, users: 1 };
+      await sql`INSERT INTO publish_live_asks ${sql(ask)}`;
+      const live = { publish: number, user_id: 'ann', live_state: 'reached', connections: 1 };
+      await sql`INSERT INTO publish_live ${sql({ ...live, at: NOW_MS })}`;
       const end = { publish: number, finished_at: NOW_MS, ready_at: NOW_MS };
       await sql`INSERT INTO untold_ends ${sql(end)}`;
       const page = { ...row, state: 'delivered', apns: 0, fcm: 1, web: 0, devices: 'B' };
@@ -211,6 +282,7 @@ describe.each(databases)('garbage in $name', ({ make }) => {
       for (let index = 0; index < 25; index += 1) await publish(where, index % 2 ? NOW_MS : null);
       await publish(where, null, 1300, 900);
       await tombstones(where, NOW_MS, 700);
+      await users(where, 600);
     }
     await deleteInstance(deleted);
     await sweepAll();
@@ -219,6 +291,8 @@ describe.each(databases)('garbage in $name', ({ make }) => {
       devices: 61,
       device_interests: 1700,
       removed_devices: 0,
+      device_caps: 61,
+      user_preferences: 600,
       publishes: 26,
       publish_keys: 600,
       publish_outcomes: 78,
@@ -229,10 +303,58 @@ describe.each(databases)('garbage in $name', ({ make }) => {
       publish_pages: 52,
       publish_devices: 925,
       publish_users: 26,
+      publish_live: 26,
+      publish_live_asks: 26,
       untold_ends: 26,
       device_tombstones: 700,
     });
     expect(await garbage.collectSome(NOW_MS)).toBe(false);
+  });
+
+  it('includes what devices were shown of their cap once they are gone, however they went', async () => {
+    const left = await device(0);
+    const gone = [await device(1), await device(0), await device(0)] as const;
+    const after = await numberOf(gone[1]);
+    await devices.delete({ instance, id: gone[0] });
+    const user = { userId: 'ann', max: 9, replaceOldest: false, nowMs: NOW_MS };
+    await devices.setUser({ instance, id: gone[1], ...user });
+    await new StoredPreferences(database).setOfUser({
+      instance,
+      userId: 'ann',
+      changes: { language: 'de', timeZone: undefined, quietHours: undefined },
+    });
+    await devices.deleteUser(instance, 'ann');
+    await new DeviceList(database).remove({
+      instance,
+      filter: { ...EVERY_DEVICE, platform: 'fcm' },
+      after,
+      isDryRun: false,
+    });
+    expect(await rows()).toMatchObject({ devices: 1, device_caps: 4, user_preferences: 0 });
+    await sweepAll();
+    expect(await rows()).toMatchObject({ devices: 1, device_caps: 1 });
+    expect(await devices.get({ instance, id: left })).toBeDefined();
+  });
+
+  it('never includes a count for a device that was collected while a page was planned', async () => {
+    const id = await device(0);
+    const number = await numberOf(id);
+    await devices.delete({ instance, id });
+    await sweepAll();
+    await count(instance, [number]);
+    expect(await rows()).toMatchObject({ devices: 0, device_caps: 0 });
+  });
+
+  it('may be in each table that belongs to instances, of all that the store has', async () => {
+    const { read } = database;
+    const all: { name: string }[] = await (database.dialect === 'postgres'
+      ? read`SELECT table_name AS name FROM information_schema.tables
+          WHERE table_schema = current_schema()`
+      : read`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`);
+    const others = all
+      .map(({ name }) => name)
+      .filter((name) => !tables.some((one) => one === name));
+    expect(others.sort()).toEqual([...OTHER_TABLES].sort());
   });
 
   it('includes the tokens of live activities a day after they came, and no other', async () => {
@@ -301,6 +423,8 @@ describe.each(databases)('garbage in $name', ({ make }) => {
       publish_pages: 4,
       publish_devices: 2,
       publish_users: 2,
+      publish_live: 2,
+      publish_live_asks: 2,
     });
   });
 

@@ -9,7 +9,7 @@ import {
 } from '../../../push/model/cap.ts';
 import type { LeftOutDevices } from '../../../push/model/delivery.ts';
 import type { Database } from '../../database/database.ts';
-import { exclusively, isPostgres } from '../../database/dialect.ts';
+import { exclusively } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 
 /** A page that counts towards the caps of its devices. */
@@ -38,11 +38,10 @@ async function countPage(sql: TransactionSQL, cap: PageCap): Promise<readonly Le
   const { devices, notifications, nowMs } = cap;
   if (devices.length === 0) return [];
   const endedMs = capEndedAtMs(cap);
-  const given = isPostgres(sql)
-    ? sql`SELECT number, ${nowMs}::bigint, 1 FROM unnest(${sql.array([...devices], 'BIGINT')}) AS number`
-    : sql`SELECT value, ${nowMs}, 1 FROM json_each(${JSON.stringify(devices)}) WHERE true`;
+  // A device may be gone since its page was read, and its row would stay for ever.
   const counted: { device: BigInteger }[] = await sql`
-    INSERT INTO device_caps (device, since, used) ${given}
+    INSERT INTO device_caps (device, since, used)
+    SELECT number, CAST(${nowMs} AS BIGINT), 1 FROM devices WHERE ${isAmong(sql, 'number', devices)}
     ON CONFLICT (device) DO UPDATE SET
       used = CASE WHEN device_caps.since <= ${endedMs} THEN 1 ELSE device_caps.used + 1 END,
       since = CASE WHEN device_caps.since <= ${endedMs} THEN ${nowMs} ELSE device_caps.since END
