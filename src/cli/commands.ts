@@ -50,6 +50,7 @@ import {
   VAPID_KEY_FILE_OPTION,
   VAPID_SUBJECT_OPTION,
 } from './tenants/instances.ts';
+import { MANNERS_OPTIONS } from './tenants/manners-options.ts';
 import { tenantCommand } from './tenants/tenant-command.ts';
 import { TOKEN_OPTIONS, token } from './tenants/token.ts';
 import { verify } from './verify/verify.ts';
@@ -213,6 +214,7 @@ export const commands: readonly Command[] = [
       VAPID_SUBJECT_OPTION,
       VAPID_KEY_FILE_OPTION,
       DECLARATIVE_OPTION,
+      ...MANNERS_OPTIONS,
       CONFIG_OPTION,
       JSON_OPTION,
     ],
@@ -229,6 +231,7 @@ export const commands: readonly Command[] = [
       VAPID_SUBJECT_OPTION,
       VAPID_KEY_FILE_OPTION,
       DECLARATIVE_OPTION,
+      ...MANNERS_OPTIONS,
       CONFIG_OPTION,
       JSON_OPTION,
     ],

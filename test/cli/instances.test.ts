@@ -158,6 +158,40 @@ describe('fanfare instances', () => {
     });
   });
 
+  it('sets time zone, quiet hours and cap, changes each alone, and removes them', async () => {
+    using directory = temporaryDirectory();
+    const options = ['--time-zone', 'America/Bogota', '--quiet-hours', '22:00-07:30'];
+    const made = await create(directory.path, ...options, '--cap', '3/24');
+    const quietHours = { from: '22:00', to: '07:30' };
+    const cap = { notifications: 3, hours: 24 };
+    const timeZone = 'America/Bogota';
+    expect(made.settings).toMatchObject({ timeZone, quietHours, cap });
+    const change = (...args: string[]) =>
+      fanfare(directory.path, ['instances', 'change', made.id, ...args]);
+    expect((await change('--cap', '1000/168')).stdout).toContain('"notifications":1000');
+    const changed = { timeZone, quietHours, cap: { notifications: 1000, hours: 168 } };
+    expect((await show(directory.path, made.id)).settings).toMatchObject(changed);
+    expect((await change('--quiet-hours', '', '--cap', '')).exitCode).toBe(0);
+    const { settings } = await show(directory.path, made.id);
+    expect(settings).toMatchObject({ timeZone });
+    expect(Object.keys(settings).filter((name) => name in changed)).toEqual(['timeZone']);
+  });
+
+  it.each([
+    ['--time-zone', ['Berlin', '+02:00', '', 'Europe/Berlin\n']],
+    ['--quiet-hours', ['22:00', '22:00-22:00', '22-07', '24:00-07:00', '22:00-07:30-08:00']],
+    ['--cap', ['3', '0/24', '3/0', '1001/24', '3/169', '3/24/1', '-1/24', '3.5/24']],
+  ])('refuses a wrong %s', async (option, values) => {
+    using directory = temporaryDirectory();
+    for (const value of values) {
+      const given = `${option}=${value}`;
+      expect(await fanfare(directory.path, ['instances', 'create', given])).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining(`${option} must be`),
+      });
+    }
+  });
+
   it('keeps the VAPID private key when it changes the subject', async () => {
     using directory = temporaryDirectory();
     const { id } = await create(directory.path);

@@ -10,6 +10,7 @@ import { countOf, fail, printResult } from '../invocation.ts';
 import type { Arguments, Option } from '../options.ts';
 import { type ExitCode, UsageError } from '../output.ts';
 import { keyUsesOf } from './key-uses.ts';
+import { MANNERS_OPTIONS, mannersOf } from './manners-options.ts';
 import { printInstance, shownInstance, vapidOf } from './shown-instance.ts';
 import { printConfigured, sayLastUse } from './shown-keys.ts';
 import {
@@ -85,7 +86,7 @@ export async function createInstance(call: Call): Promise<ExitCode> {
   const { given, admin } = call;
   noTenantId(call, 'instance');
   const subject = subjectOf(given);
-  const settings = { ...appOf(given), ...webSettingsOf(given, subject) };
+  const settings = { ...appOf(given), ...mannersOf(given), ...webSettingsOf(given, subject) };
   const id = await admin.create({ name: given.value('name'), settings });
   return printInstance(call, await admin.stored(id), {
     secrets: 'keys',
@@ -103,18 +104,19 @@ export async function changeInstance(call: Call): Promise<ExitCode> {
   const id = idOf(call);
   const name = given.value('name');
   const subject = subjectOf(given);
-  const app = appOf(given);
   const web = webSettingsOf(given, subject);
-  if (name === undefined && web === undefined && app === undefined) {
+  const settings = { ...appOf(given), ...mannersOf(given), ...web };
+  if (name === undefined && Object.keys(settings).length === 0) {
+    const others = MANNERS_OPTIONS.map((option) => `--${option.name}`).join(', ');
     throw new UsageError(
-      'change what? Give --name, --app, --vapid-subject, --vapid-private-key-file or --declarative',
+      `change what? Give --name, --app, --vapid-subject, --vapid-private-key-file, --declarative, ${others}`,
     );
   }
   const needsKeys = web !== undefined && given.value('vapid-private-key-file') === undefined;
   if (needsKeys && vapidOf((await admin.stored(id)).settings) === undefined) {
     return fail(call, `instance ${id} has no VAPID keys, so it does not reach browsers`);
   }
-  await admin.update(id, { name, settings: { ...app, ...web } });
+  await admin.update(id, { name, settings });
   return printInstance(call, await admin.stored(id), { secrets: 'none' });
 }
 

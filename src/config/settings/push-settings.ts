@@ -15,6 +15,7 @@ import {
   orNull,
   pathPrefix,
   port,
+  requiredNumber,
   SECONDS_MAX,
   text,
   textThat,
@@ -228,24 +229,16 @@ const webhook = z.strictObject({
 const timeOfDay = (description: string) =>
   text(description).refine(isTimeOfDay, { error: 'must be a time such as 22:00' });
 
-const quietHours = z
+export const quietHours = z
   .strictObject({
     from: timeOfDay('When they begin, as HH:MM.'),
     to: timeOfDay('When they end, as HH:MM. They may go over midnight.'),
   })
   .refine(({ from, to }) => from !== to, { error: 'must begin and end at different times' });
 
-const inRange = (min: number, max: number, description: string) =>
-  z
-    .number()
-    .refine((number) => Number.isInteger(number) && number >= min && number <= max, {
-      error: `must be a whole number from ${min} to ${max}`,
-    })
-    .describe(description);
-
-const cap = z.strictObject({
-  notifications: inRange(1, 1000, 'Notifications of one device.'),
-  hours: inRange(1, 168, 'The time, which begins with the first of them.'),
+export const cap = z.strictObject({
+  notifications: requiredNumber({ min: 1, max: 1000 }, 'Notifications of one device.'),
+  hours: requiredNumber({ min: 1, max: 168 }, 'The time, which begins with the first of them.'),
 });
 
 const instanceId = textThat(

@@ -46,6 +46,11 @@ export function numberOrNull(range: Range, description: string) {
   return described(numberIn(range).nullable().default(null), description);
 }
 
+/** A whole number within a range, inclusive, without a default. */
+export function requiredNumber(range: Range, description: string) {
+  return described(numberIn(range), description);
+}
+
 function numberIn({ min, max }: Range) {
   return integer({ min, max }, ({ input }) => {
     // What is no number is worded like every other wrong type.

@@ -104,14 +104,14 @@ export const statuses = {
   unprocessable: {
     status: 422,
     title: 'Unprocessable Entity',
-    when: 'A publish is JSON but breaks a rule of its schema, or a user has as many devices as allowed. Nothing was done.',
+    when: 'A publish is JSON but breaks a rule of its schema, or the frame of an import or a new broadcast channel does; or a user has as many devices as allowed. Nothing was done.',
     advice:
       'The text names the field and the rule. The SDK of iOS repeats the sign-in of a user with too many devices for ever, about once a minute: set `whenUserIsFull: replace-oldest`.',
   },
   'rate-limited': {
     status: 429,
     title: 'Rate Limited',
-    when: 'A rate or a limit is exceeded: `limits.publishesPerSecond` of the instance; `limits.backendRequestsPerSecond`, by other requests of its backend or by invalid publishes; `limits.pendingPublishBytes`, by publishes that were not tried yet; or, for requests without a secret key, `push.addressLimits` or the limits of the instance for devices. Nothing was done. The SDKs of iOS and Android retry automatically.',
+    when: 'A rate or a limit is exceeded: `limits.publishesPerSecond` of the instance; `limits.backendRequestsPerSecond`, by other requests of its backend or by invalid publishes; `limits.pendingPublishBytes`, by publishes that were not tried yet; `limits.importRowsPerSecond`, by imports; the 100 devices of an instance at a push service that the operator has not named; or, for requests without a secret key, `push.addressLimits` or the limits of the instance for devices. Nothing was done. The SDKs of iOS and Android retry automatically.',
     advice: 'Try again after the number of seconds in the `Retry-After` header.',
   },
   timeout: {
