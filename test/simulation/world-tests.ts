@@ -36,7 +36,7 @@ export function worldTests(world: string, tests: WorldTests): void {
   const planted = Object.keys(sabotages);
   const first = testSeed();
   const count = runs(usual, long);
-  const more = [first, ...mended.map(({ seed }) => seed)];
+  const more = [first, ...new Set(mended.map(({ seed }) => seed))];
   let played: Promise<readonly SeedLine[]> | undefined;
   const play = async () => {
     const lines: SeedLine[] = [];

@@ -462,7 +462,7 @@ export class Partition {
     const askedAtMs = this.options.timers.now();
     try {
       const names = asked.map(([name]) => name);
-      const [, dueMs, claims, againMs, ends] = await this.run(CLAIM, [this.node, ...names]);
+      const [dueMs, claims, againMs, ends] = await this.call(CLAIM, names);
       // Otherwise the claims are repeated, unless Redis loses them.
       if (!this.mayLackClaims) this.own.asked(asked, Number(againMs));
       this.take(askedAtMs, dueMs, claims, ends);

@@ -109,20 +109,6 @@ export class Faults {
     return describe(kills.find(isLost));
   }
 
-  /** A loss of Redis' data soon after another one, with which arrivals were lost that waited since the first to be reported. */
-  lostAgain(from: number, to: number): string | undefined {
-    const losses = this.all.filter(({ what }) => what === 'redis-lost');
-    const isAgain = (second: Fault) =>
-      from <= second.until &&
-      losses.some(
-        (first) =>
-          first.from < second.from &&
-          second.from <= first.until + STATED_MS &&
-          first.from <= to + WRITTEN_MS,
-      );
-    return describe(losses.find(isAgain));
-  }
-
   /** Whether nobody may have noticed an absence: it was short but for the time of a fault. */
   mayHide(gone: number, back: number): boolean {
     return this.during(gone, back, HIDING).some(({ what, from, until }) => {

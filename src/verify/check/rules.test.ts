@@ -543,23 +543,6 @@ describe('webhooks', () => {
     ]);
   });
 
-  it('may lack arrivals that waited when Redis lost its data again', () => {
-    const lost = (firstMs: number, secondMs: number, second = 'redis-lost') => {
-      const told = new Story()
-        .after(1000)
-        .fault('redis-lost')
-        .after(firstMs)
-        .open(1)
-        .enter(1, 'news');
-      return settled(begins(told.open(2).enter(2, 'other')).after(secondMs).fault(second));
-    };
-    expect([lost(500, 8000), lost(500, 11_000), lost(500, 8000, 'pause')]).toEqual([
-      ['webhooks?'],
-      ['webhooks'],
-      ['webhooks'],
-    ]);
-  });
-
   it('may lack none of two stays because of a kill at another time', () => {
     const told = occupied().after(4000).fault('kill').after(4000).close(1).after(9000).open(1, 2);
     expect(settled(told.enter(1, 'news', { n: 2 }))).toEqual(['webhooks']);

@@ -85,6 +85,7 @@ const reported = () =>
     .map(({ event }) => `${event.name} ${'user_id' in event ? event.user_id : ''} ${event.channel}`)
     .toSorted();
 
+const added = (user: string, room: string) => `member_added ${user} ${room}`;
 const removed = (user: string, room: string) => `member_removed ${user} ${room}`;
 
 describe('a server that is killed', () => {
@@ -166,6 +167,23 @@ describe('a Redis that has lost its data', () => {
     }
     await cluster.advance(20_000);
     expect(reported()).toEqual([removed('ann', LONG), removed('ann', SHORT)]);
+  });
+
+  it('reports once who came and is back at another server before it has lost them again', async () => {
+    const servers = [await add(), await add()] as const;
+    const [here, there] = servers;
+    await enter(servers, []);
+    await asking.send('FLUSHALL', []);
+    await cluster.advance(3000);
+    for (const room of [LONG, SHORT]) await there.join(app, room, 'ann');
+    await cluster.advance(1000);
+    for (const room of [LONG, SHORT]) await there.lose(app, room, 'ann');
+    await cluster.advance(1000);
+    for (const room of [LONG, SHORT]) await here.join(app, room, 'ann');
+    await cluster.advance(1000);
+    await asking.send('FLUSHALL', []);
+    await cluster.advance(20_000);
+    expect(reported()).toEqual([added('ann', LONG), added('ann', SHORT)]);
   });
 });
 

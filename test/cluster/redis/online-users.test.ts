@@ -164,6 +164,23 @@ describe('a Redis that has lost its data', () => {
     expect((await told()).toSorted()).toEqual(['+eve', '-ann seen 23 s ago']);
   });
 
+  it('tells webhooks once who came and moved on or left before they were lost again', async () => {
+    const [here, there = here] = await open({}, {});
+    await signIn(there, 'bob');
+    await told();
+    await asking.send('FLUSHALL', []);
+    await cluster.advance(3000);
+    for (const user of ['ann', 'eve']) await signIn(here, user);
+    await cluster.advance(1000);
+    for (const user of ['ann', 'eve']) await signOut(here, user);
+    await signIn(there);
+    await cluster.advance(1000);
+    await asking.send('FLUSHALL', []);
+    expect(await told()).toEqual([]);
+    await cluster.advance(20_000);
+    expect((await told()).toSorted()).toEqual(['+ann', '+eve', '-eve seen 21 s ago']);
+  });
+
   it('does not answer who is online before it knows of all servers', async () => {
     const [here] = await open({});
     await signIn(here);

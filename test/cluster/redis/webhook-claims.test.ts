@@ -398,6 +398,121 @@ describe('when Redis loses its data', () => {
     expect(reported().toSorted()).toEqual(['member_added bob', 'member_removed ann']);
     expect(reported('channel')).toEqual(['channel_occupied']);
   });
+
+  describe('and loses them again before the arrivals since are reported', () => {
+    const ADDED = ['member_added ann', 'channel_occupied'];
+    const GONE = ['member_removed ann', 'channel_vacated'];
+
+    /** Both lose them, in this order, and all is reported that waits. */
+    async function loseAgain(first: RedisLoop, second: RedisLoop): Promise<readonly string[]> {
+      expect(reported()).toEqual([]);
+      await lose(first);
+      second.gap();
+      await cluster.advance(30_000);
+      return [...reported(), ...reported('channel')];
+    }
+
+    describe.each([
+      ['before', (near: RedisLoop, far: RedisLoop) => [near, far]],
+      ['after', (near: RedisLoop, far: RedisLoop) => [far, near]],
+    ] as const)('if the first server notices that %s the second', (_, order) => {
+      it.each([1000, 2900])('who moved to the second is reported once', async (stayedMs) => {
+        const [near, far] = await two();
+        await lose(near, far);
+        await comes(near, 'ann');
+        await cluster.advance(stayedMs);
+        await goes(near, 'ann');
+        await cluster.advance(1000);
+        await comes(far, 'ann');
+        await cluster.advance(4000);
+        const [first, second] = order(near, far) as [RedisLoop, RedisLoop];
+        expect(await loseAgain(first, second)).toEqual(ADDED);
+        await goes(far, 'ann');
+        await cluster.advance(20_000);
+        expect([...reported(), ...reported('channel')]).toEqual(GONE);
+      });
+
+      it('who was at both and left the first is reported once, though the answer to the second was lost', async () => {
+        let answer: PromiseWithResolvers<void> | undefined;
+        const fate = (script: RedisScript) => {
+          if (answer === undefined || script !== STATE) return 'answered';
+          answer.resolve();
+          answer = undefined;
+          return 'reply-lost';
+        };
+        const [near, far] = (await open({}, { fate })) as [RedisLoop, RedisLoop];
+        await lose(near, far);
+        await comes(near, 'ann');
+        const lost = Promise.withResolvers<void>();
+        answer = lost;
+        const coming = comes(far, 'ann');
+        await lost.promise;
+        await cluster.settled();
+        await cluster.advance(1000);
+        expect(await coming).toBe(true);
+        await goes(near, 'ann');
+        await cluster.advance(1000);
+        const [first, second] = order(near, far) as [RedisLoop, RedisLoop];
+        expect(await loseAgain(first, second)).toEqual(ADDED);
+      });
+
+      it('who came to both and left is reported as added and as gone', async () => {
+        const [near, far] = await two();
+        await lose(near, far);
+        await comes(near, 'ann');
+        await cluster.advance(3000);
+        await comes(far, 'ann');
+        await goes(near, 'ann');
+        await cluster.advance(1000);
+        await goes(far, 'ann');
+        await cluster.advance(500);
+        const [first, second] = order(near, far) as [RedisLoop, RedisLoop];
+        expect((await loseAgain(first, second)).toSorted()).toEqual([...ADDED, ...GONE].toSorted());
+      });
+
+      it('who had been there before is reported only as gone', async () => {
+        const [near, far] = await two();
+        await comes(far, 'ann');
+        await cluster.settled();
+        expect([...reported(), ...reported('channel')]).toEqual(ADDED);
+        await lose(near);
+        // Before the other one has said that it is known already.
+        await comes(near, 'ann');
+        await goes(near, 'ann');
+        far.gap();
+        await cluster.settled();
+        await goes(far, 'ann');
+        await cluster.advance(500);
+        const [first, second] = order(near, far) as [RedisLoop, RedisLoop];
+        expect(await loseAgain(first, second)).toEqual(GONE);
+      });
+    });
+
+    it('who leaves and is back at another server when that has noticed it is reported once', async () => {
+      const [near, far] = await two();
+      await lose(near, far);
+      await comes(near, 'ann');
+      await cluster.advance(4000);
+      await goes(near, 'ann');
+      await lose(near, far);
+      await cluster.advance(1000);
+      await comes(far, 'ann');
+      await cluster.advance(30_000);
+      expect([...reported(), ...reported('channel')]).toEqual(ADDED);
+    });
+  });
+
+  it('who has left is reported as gone, also if their server asks for that before it notices', async () => {
+    const [near, far] = await two();
+    await comes(near, 'ann');
+    await comes(far, 'bob');
+    await goes(near, 'ann');
+    await cluster.advance(GRACE_MS - 100);
+    expect(reported()).toEqual(['member_added ann', 'member_added bob']);
+    await near.servers[0]?.commands.run(['FLUSHALL']);
+    await cluster.advance(30_000);
+    expect(reported()).toEqual(['member_removed ann']);
+  });
 });
 
 function disposable(url: string) {

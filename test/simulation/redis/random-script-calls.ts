@@ -175,8 +175,11 @@ const CALLS: readonly (readonly [RedisScript, (random: Random) => Args])[] = [
   [ACTIVITY, (r) => [...held(r), DAY, 'a', 'b']],
   [SERVERS, (r) => held(r)],
   [REPORTED, (r) => [...held(r), departure(r), r.pick([0, 5000])]],
-  [DEPARTED, (r) => [...held(r), r.pick([0, 20_000]), departure(r), r.pick([0, 5000])]],
-  [CLAIM, (r) => [node(r), ...(r.chance(0.5) ? [departure(r), arrival(r)] : [])]],
+  [
+    DEPARTED,
+    (r) => [...held(r), r.pick([0, 20_000]), departure(r), r.pick([0, 5000]), r.pick(['', '1'])],
+  ],
+  [CLAIM, (r) => [...held(r), ...(r.chance(0.5) ? [departure(r), arrival(r)] : [])]],
   [
     SETTLE,
     (r) => [r.pick([node(r), '']), ...Array.from({ length: r.between(0, 2) }, () => event(r))],

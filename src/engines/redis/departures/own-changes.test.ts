@@ -48,7 +48,7 @@ describe('a departure', () => {
     const due = own.due();
     own.note(REMOVED);
     own.asked(due, 0);
-    expect(own.lost()).toEqual([[REMOVED, 0]]);
+    expect(own.lost()).toEqual([[REMOVED, 0, false]]);
   });
 
   it('is not asked for if it was not noted', () => {
@@ -58,21 +58,31 @@ describe('a departure', () => {
 });
 
 describe('an arrival that is not reported yet', () => {
-  it('is forgotten with the departure after it, if the data are lost', () => {
+  it('is stated with the departure after it, as often as the data are lost', () => {
     arrives(ADDED);
     nowMs = 1000;
     leaves();
     leaves('v1/room');
-    nowMs = 3000;
-    expect(own.lost()).toEqual([['v1/room', 2000]]);
-    expect([own.has(ADDED), own.has(REMOVED)]).toEqual([false, false]);
+    for (nowMs of [3000, 5000]) {
+      expect(own.lost()).toEqual([
+        [REMOVED, nowMs - 1000, true],
+        ['v1/room', nowMs - 1000, false],
+      ]);
+    }
+  });
+
+  it('is asked for 3 s after it was stated first, however often that is repeated', () => {
+    arrives(ADDED);
+    nowMs = 2000;
+    arrives(ADDED);
+    expect(own.waitMs).toBe(1000);
   });
 
   it('leaves the departure before it, also if it is stated again', () => {
     leaves();
     for (nowMs of [5000, 9000]) {
       arrives(ADDED);
-      expect(own.lost()).toEqual([[REMOVED, nowMs]]);
+      expect(own.lost()).toEqual([[REMOVED, nowMs, false]]);
     }
     expect(own.has(ADDED)).toBe(true);
   });

@@ -17,6 +17,9 @@ const ARRIVALS: Readonly<Record<string, string>> = { r: 'a', v: 'o', d: 'u' };
 /** The name of a departure, and whether that or the opposite was stated. */
 export type StatedDeparture = readonly [departure: string, isGone: boolean];
 
+/** A departure, and whether the arrival before it was not reported either. */
+type LostDeparture = readonly [name: string, ageMs: number, isWhole: boolean];
+
 interface Change {
   readonly sinceMs: number;
   /** For how long it waits at least once it is stated. */
@@ -84,7 +87,9 @@ export class OwnChanges {
     const wasReported = before === undefined || gone === undefined || before.sinceMs > gone.sinceMs;
     // The departure is reported before an arrival that is owed, unless nothing was reported before it.
     if (!isOwed || !wasReported) this.forget(departure);
-    if (isOwed) this.set(arrival, this.clock.now() + GRACE_MS, GRACE_MS);
+    if (isOwed && before === undefined) {
+      this.set(arrival, this.clock.now() + GRACE_MS, GRACE_MS);
+    }
   }
 
   has(name: string): boolean {
@@ -130,18 +135,15 @@ export class OwnChanges {
     }
   }
 
-  /** The departures that Redis has lost, and their ages. A stay of which nothing was reported is forgotten. */
-  lost(): readonly (readonly [name: string, ageMs: number])[] {
+  /** The departures that Redis has lost. */
+  lost(): readonly LostDeparture[] {
     const nowMs = this.clock.now();
-    const lost: (readonly [string, number])[] = [];
+    const lost: LostDeparture[] = [];
     const arrived = new Set<string>();
-    for (const [name, { sinceMs }] of [...this.changes]) {
+    for (const [name, { sinceMs }] of this.changes) {
       const arrival = arrivalOf(name);
       if (arrival === name) arrived.add(name);
-      else if (arrived.has(arrival)) {
-        this.forget(arrival);
-        this.forget(name);
-      } else lost.push([name, Math.round(nowMs - sinceMs)]);
+      else lost.push([name, Math.round(nowMs - sinceMs), arrived.has(arrival)]);
     }
     return lost;
   }

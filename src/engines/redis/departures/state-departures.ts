@@ -21,7 +21,8 @@ export async function stateDepartures(
 ): Promise<void> {
   for (const some of inParts(reported.all())) await partition.call(REPORTED, some.flat());
   for (const some of inParts(partition.own.lost())) {
-    await partition.call(DEPARTED, [partition.awayMs, ...some.flat()]);
+    const rows = some.flatMap(([name, ageMs, isWhole]) => [name, ageMs, isWhole ? '1' : '']);
+    await partition.call(DEPARTED, [partition.awayMs, ...rows]);
     partition.stated(
       some.map(([name]) => [name, true]),
       undefined,

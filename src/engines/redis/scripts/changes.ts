@@ -74,10 +74,7 @@ local function come(topic, user, info, flags, again, socket)
   -- Who was reported as gone meanwhile is back.
   again = again and not wasReported('r' .. subject, awayMs)
   if again then cancelArrival('a' .. subject) end
-  if call('HINCRBY', P .. 'U:' .. topic, user, 1) > 1 then
-    if has(flags, 'w') and not again then joinArrival('a' .. subject) end
-    return
-  end
+  if call('HINCRBY', P .. 'U:' .. topic, user, 1) > 1 then return end
   moved[#moved + 1] = '+' .. user
   local isLarge = has(flags, 'l')
   local departed = not isLarge and not nobodyDeparts and call('HGET', MD, user)
@@ -197,7 +194,6 @@ local function count(topic, delta, flags, again)
     if has(flags, 'l') then call('DEL', P .. 'Z:' .. topic) end
     if historyVacated then historyVacated(topic) end
     if has(flags, 'w') then leaveChannel(topic, latest) end
-  elseif delta > 0 and has(flags, 'w') and not again then joinArrival('o' .. topic)
   end
   return total
 end

@@ -37,6 +37,7 @@ local function hold(topic, old, held, flags, again, socket, first, last)
   local staying = 0
   if not report and (again or string.find(flags, '[wnm]')) then knowWebhooks() end
   if held > old then total = count(topic, held - old, flags, again) end
+  local isReported = has(flags, 'w')
   for i = first, last, 3 do
     local field = topic .. '\\n' .. ARGV[i + 1]
     if ARGV[i] == '-' then
@@ -50,7 +51,9 @@ local function hold(topic, old, held, flags, again, socket, first, last)
         comeBack(topic, ARGV[i + 1], ARGV[i + 2], flags, socket)
       else come(topic, ARGV[i + 1], ARGV[i + 2], flags, again, socket) end
     end
+    if ARGV[i] == '+' and isReported then owe('a' .. field) end
   end
+  if held > 0 and isReported then owe('o' .. topic) end
   -- Members go before the last subscription does.
   local change = math.min(0, held - old) + staying
   if change < 0 and held < old then total = count(topic, change, flags, again)
@@ -125,7 +128,7 @@ return answer
 export const STATE_AGAIN = script(`${CHANGES}${HOLD_CHANNEL}
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
-graceMs = ${OWN_GRACE_MS}
+graceMs, isStatedAgain = ${OWN_GRACE_MS}, true
 local version, rows, at = text(call('HINCRBY', P .. 'V', ARGV[1], 1)), {}, 3
 -- What all channels need is read, and written, at once.
 local topics, departures, holds, fields = {}, {}, {}, {}
@@ -212,28 +215,31 @@ return {'ok'}
 
 /**
  * States departures that Redis has lost before anybody had claimed them, as far as the node knows. Arguments: node, epoch, for how many
- * milliseconds the node was cut off from the data that were lost; for each its kind and subject, as in `CLAIM`, and its age in
- * milliseconds. Who has come back before this is known has never been away for the webhooks.
+ * milliseconds the node was cut off from the data that were lost; for each its kind and subject, as in `CLAIM`, its age in
+ * milliseconds, and `1` if the arrival before it was not reported either. Who has come back before this is known has never been away
+ * for the webhooks.
  */
 export const DEPARTED = script(`${WEBHOOK_EVENTS}
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
 knowWebhooks()
-local function state(name, ageMs)
+local function state(name, ageMs, isWhole)
   if wasReported(name, math.max(ageMs, tonumber(ARGV[3]))) then return end
   local kind, subject = string.sub(name, 1, 1), string.sub(name, 2)
-  local isMember = kind == 'r'
-  cancelArrival(({r = 'a', v = 'o', d = 'u'})[kind] .. subject)
+  local isMember, arrival = kind == 'r', ({r = 'a', v = 'o', d = 'u'})[kind]
+  if not isWhole then cancelArrival(arrival .. subject) end
   local topic, user = string.match(subject, '^([^\\n]*)\\n?(.*)$')
   local isThere = false
   if isMember then isThere = call('HEXISTS', P .. 'U:' .. topic, user) == 1
   else isThere = tonumber(call('HGET', P .. 'T:' .. topic, '#') or '0') > 0 end
   if not isThere and call('HEXISTS', WG, name) == 0 then
     if kind == 'd' then call('SET', P .. 'UL:' .. subject, ' ' .. text(nowMs() - ageMs), 'PX', ${GONE_MS}) end
-    call('ZADD', W, 'NX', nowMs() + ${OWN_GRACE_MS}, name)
-    noteFor(incompleteMs(), name, text(nowMs() - ageMs))
+    -- Another node that has lost this departure knows better whether the arrival was reported.
+    if call('ZADD', W, 'NX', nowMs() + ${OWN_GRACE_MS}, name) == 1 and isWhole then holdBack(arrival, subject) end
+    local known = tonumber(call('HGET', P .. 'WY', name) or '0')
+    noteFor(incompleteMs(), name, text(math.max(known, nowMs() - ageMs)))
   end
 end
-for i = 4, #ARGV, 2 do state(ARGV[i], tonumber(ARGV[i + 1])) end
+for i = 4, #ARGV, 3 do state(ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2] == '1') end
 return {'ok'}
 `);

@@ -84,7 +84,7 @@ end
 `;
 
 /**
- * Claims changes that a node has stated, also before others may claim them, and what is due. Arguments: node; changes by kind and
+ * Claims changes that a node has stated, also before others may claim them, and what is due. Arguments: node, epoch; changes by kind and
  * subject: `a` or `r` topic, user; `o`, `v`, `u` or `d` topic. After a loss of data, these wait.
  *
  * Returns milliseconds until something is due; the claimed webhook events; after how many milliseconds the node must ask for the
@@ -92,10 +92,13 @@ end
  * offline from now on, with their transitions.
  */
 export const CLAIM = script(`${CHANGES}${CLAIM_DUE}
+-- Data that were lost know of no change, and the node must state its own.
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then return {refused} end
 knowWebhooks()
 local left = incompleteMs()
 if left == 0 then
-  for i = 2, #ARGV do askFor(ARGV[i]) end
+  for i = 3, #ARGV do askFor(ARGV[i]) end
 end
 claimDue()
 return {'ok', dueMs, claims, left, ends}

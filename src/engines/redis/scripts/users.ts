@@ -110,9 +110,9 @@ elseif call('HSETNX', O, topic, '1') == 1 then
   if isFirst and not since then since = text(nowMs()) end
   if since then call('HSET', T, 's', since) end
   if flags ~= '' then call('HSET', T, 'f', flags) end
-  if isWanted and isFirst then arrive('u', 'd', topic, again)
-  elseif isWanted and not again then joinArrival('u' .. topic) end
+  if isWanted and isFirst then arrive('u', 'd', topic, again) end
 elseif flags ~= '' then call('HSET', T, 'f', flags) end
+if isWanted and ARGV[4] == '1' then owe('u' .. topic) end
 if held and ARGV[4] == '1' then call('HSET', T, 'c' .. node, held) elseif held then call('HDEL', T, 'c' .. node) end
 return {'ok', version, latest or call('GET', P .. 'S') or '0', dueMs, claims, owed, moved}
 `);

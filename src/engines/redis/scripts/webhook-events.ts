@@ -50,8 +50,9 @@ const REPEATED_MAX = 500;
  *
  * After a loss of data, nobody knows who was there until all nodes have stated what they hold. Until then nothing is reported: who
  * arrives may have been there before, or have left just before, and who leaves may be at another node. The events of who arrives are
- * held back, and removed if another node has held the same before. `owed` names them, by kind and subject: the node asks for them
- * then.
+ * held back, and removed if another node has held the same before. `owed` names them, by kind and subject, to each node that states what
+ * has arrived, also if it was not the first: it asks for them then, and if the data are lost again, it states that they are not
+ * reported yet.
  *
  * A node that is cut off from Redis all that time states too late what it holds. So it is known for a while who was reported as gone. If
  * such a node then states them again, they are reported as back.
@@ -65,9 +66,11 @@ const REPEATED_MAX = 500;
  */
 export const WEBHOOK_EVENTS = `
 local WG, owed = P .. 'WG', {}
+-- Set by the script that states again what a node has held all the time.
+local isStatedAgain = false
 -- Who comes back within this time has never been away.
 local backMs = ${GRACE_MS}
-local handOut, report, incompleteMs, noteFor, leave, reportGone, wasReported, arrive, joinArrival, cancelArrival, askFor, settle, repeatClaims
+local handOut, report, incompleteMs, noteFor, leave, reportGone, wasReported, holdBack, arrive, owe, cancelArrival, askFor, settle, repeatClaims
 local function knowWebhooks()
   local WC, WY, WR, areNoted, areReported = P .. 'WC:' .. (ARGV[1] or ''), P .. 'WY', P .. 'WR', nil, nil
   -- The key of the events that are reported one after the other.
@@ -156,6 +159,19 @@ local function knowWebhooks()
     if areReported == nil then areReported = call('EXISTS', WR) == 1 end
     return areReported and tonumber(call('HGET', WR, name) or '0') > nowMs() - ageMs + ${AGES_MS}
   end
+  -- Whether an arrival is held back.
+  local function isWaiting(name)
+    if areNoted == nil then areNoted = call('EXISTS', WY) == 1 end
+    return areNoted and call('HEXISTS', WY, name) == 1
+  end
+  -- When others report what the nodes that owe it have not asked for.
+  local function dueOf(left) return text(nowMs() + left + ${OWN_MS}) .. '.5' end
+  -- Reports an arrival later, unless it is cancelled.
+  function holdBack(kind, subject)
+    local left, id = incompleteMs(), newEvent(kind, subject)
+    call('ZADD', W, dueOf(left), id)
+    noteFor(left, kind .. subject, id)
+  end
   -- Reports that a member was added or a channel is occupied, by the kind of that and of the opposite.
   function arrive(kind, opposite, subject, again)
     local wasLeaving = call('ZREM', W, opposite .. subject) == 1
@@ -166,25 +182,21 @@ local function knowWebhooks()
       if not wasLeaving then report(kind, subject) end
       return
     end
-    local due = text(nowMs() + left + ${OWN_MS}) .. '.5'
     if wasLeaving then
       local goneMs = nowMs() - tonumber(call('HGET', WY, opposite .. subject) or text(nowMs()))
-      if goneMs <= backMs then return end
-      call('ZADD', W, due, newEvent(opposite, subject))
+      -- Who is stated again may have been back in time, and the stay before is not reported either.
+      if goneMs <= backMs or (isStatedAgain and isWaiting(kind .. subject)) then return end
+      call('ZADD', W, dueOf(left), newEvent(opposite, subject))
     end
-    local id = newEvent(kind, subject)
-    call('ZADD', W, due, id)
-    noteFor(left, kind .. subject, id)
-    owed[#owed + 1] = kind .. subject
+    holdBack(kind, subject)
   end
-  -- A node holds what another one may have reported too early.
-  function joinArrival(name)
-    if call('HEXISTS', WY, name) == 1 then owed[#owed + 1] = name end
+  -- The node holds something whose arrival may be held back.
+  function owe(name)
+    if isWaiting(name) then owed[#owed + 1] = name end
   end
   -- It was there before the data were lost.
   function cancelArrival(name)
-    if areNoted == nil then areNoted = call('EXISTS', WY) == 1 end
-    local id = areNoted and call('HGET', WY, name)
+    local id = isWaiting(name) and call('HGET', WY, name)
     if not id then return end
     call('HDEL', WY, name)
     local order = orderOf(id)

@@ -80,10 +80,7 @@ export const webhooks: MakeRule = (recording, report) => {
   /** Until when a server may be about to write what a client did at a time. Other faults can delay that. */
   const writtenBy = (t: number, dueMs: number) =>
     recording.faults.dueAfter(t, t + UNDER_WAY_MS + dueMs);
-  const lostBegin = ({ from }: Stay) => {
-    const to = writtenBy(from, 0);
-    return lost(from, to) ?? recording.faults.lostAgain(from, to);
-  };
+  const lostBegin = ({ from }: Stay) => lost(from, writtenBy(from, 0));
   /** An end is due only some time after it: the server may have been killed meanwhile. */
   const lostEnd = ({ until }: Stay) => lost(until, writtenBy(until, REPORTED_MS));
 
