@@ -151,8 +151,13 @@ export class Holders {
       const number = this.numbered;
       const large = member === undefined ? undefined : largeRuleOf(app, channel);
       occupancy = {
-        ...{ number, loops, large, first: undefined },
-        ...{ staying: 0, subscriptions: 0, users: undefined },
+        number,
+        loops,
+        large,
+        first: undefined,
+        staying: 0,
+        subscriptions: 0,
+        users: undefined,
       };
       channels.set(channel, occupancy);
     }
@@ -175,15 +180,15 @@ export class Holders {
       }
     }
     recount(occupancy);
-    const transition = {
+    return {
       occupied: before === 0 && occupancy.subscriptions > 0,
       vacated: false,
       memberAdded,
       memberRemoved: false,
       counts: countsOf(occupancy),
       large: occupancy.large,
+      replaced,
     };
-    return replaced === undefined ? transition : { ...transition, replaced };
   }
 
   /**

@@ -4,10 +4,11 @@ import { inRounds } from '../../in-rounds.ts';
 import type { Pinning } from '../../machine/cores.ts';
 import { processorSeconds } from '../../machine/processor-time.ts';
 import { settledBytes } from '../../machine/settled-bytes.ts';
-import { countOf } from '../../options.ts';
+import { countOf, UsageError } from '../../options.ts';
 import { align, median, ratio, spread, tenths, whole } from '../../report.ts';
 import { startFanfare } from '../../servers.ts';
 import { pinned, scaleCommand } from '../command.ts';
+import { sizeFor } from '../size.ts';
 import { type By, GrantsClients } from './grants-clients.ts';
 
 /** `npm run bench -- grants`: subscriptions by a grant beside subscriptions by a signature. */
@@ -20,8 +21,11 @@ const CHANNELS_EACH = 40;
 /** So that code is compiled. */
 const ROUNDS_BEFORE = 2;
 
-/** Connected before memory is measured. */
-const BEFORE = 500;
+/**
+ * Connected before memory is measured, so that what connections do not have each is there: compiled code, tables, room of the
+ * heap, and all the patterns that the server shares between grants.
+ */
+const BEFORE = 5_000;
 
 const RATIO_MAX = 1.1;
 const BYTES_MAX = 700;
@@ -31,7 +35,7 @@ const APP = { grants: {}, limits: { subscriptionsPerSecond: 0 } };
 interface GrantsFigures {
   /** Processor time of the server for one subscription, in each round. Microseconds. */
   readonly usEach: Readonly<Record<By, readonly number[]>>;
-  /** Memory of a connection that is signed in and silent. */
+  /** Memory of a further connection that is signed in and silent. */
   readonly bytesEach: Readonly<Record<By, readonly number[]>>;
   readonly load: number;
 }
@@ -39,20 +43,23 @@ interface GrantsFigures {
 export const grants = scaleCommand({
   name: 'grants',
   about: `Subscriptions that a grant covers beside those with a signature: processor time of one server for each, in turns, and memory
-of a connection that is signed in with a grant of three patterns beside one that is signed in without. Both are silent.`,
+of a further connection that is signed in with a grant of three patterns beside one that is signed in without. Both are silent, and
+${whole(BEFORE)} of their kind are there before.`,
   options: {
     rounds: { type: 'string', default: '16' },
-    connections: { type: 'string', default: '4000' },
+    connections: { type: 'string', default: '13000' },
     runs: { type: 'string', default: '3' },
   },
   help: [
     ['--rounds N', 'rounds of subscriptions of each kind (16)'],
-    ['--connections N', 'for memory (4000)'],
+    ['--connections N', 'for memory (13000)'],
     ['--runs N', 'measurements of memory of each (3)'],
   ],
   async measure(values, record) {
     const rounds = countOf(values.rounds, { option: '--rounds', min: 1 });
-    const connections = countOf(values.connections, { option: '--connections', min: 2 * BEFORE });
+    const asked = countOf(values.connections, { option: '--connections', min: 2 * BEFORE });
+    const { connections, why } = sizeFor(asked);
+    if (connections < 2 * BEFORE) throw new UsageError(`${whole(connections)} are too few: ${why}`);
     const runs = countOf(values.runs, { option: '--runs', min: 1 });
     const pinning = pinned();
     const load = loadavg()[0] ?? 0;

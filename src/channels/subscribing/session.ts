@@ -43,7 +43,19 @@ interface Resumes {
 const NO_SUBSCRIPTIONS: readonly Subscription[] = [];
 const NO_USERS: readonly string[] = [];
 
-/** What the core knows about one connection; extended by the transport. Small, because there are many. */
+/** The user of a connection. */
+interface SignedInUser extends UserData {
+  /** The users on the watchlist that the connection watches. */
+  readonly watched?: readonly string[];
+}
+
+/** The sessions whose end says that their users are gone. Too few for a field of each session. */
+const endingForGood = new WeakSet<Session>();
+
+/**
+ * What the core knows about one connection; extended by the transport. Small, because there are many: with more than 26 fields,
+ * those of the transport included, a connection takes 32 bytes more.
+ */
 export abstract class Session {
   readonly app: App;
   abstract readonly socketId: SocketId;
@@ -61,8 +73,6 @@ export abstract class Session {
   /** Frames that it sent recently, weighted by size and cost: see `FrameLimit`. */
   frameDebt = 0;
   closed = false;
-  /** Whether its end says that its user is gone: its members do not stay. */
-  endsForGood = false;
   /** How many `pusher:ping`s it has not answered. */
   pongsOwed = 0;
   /** Whether it sent a position when it subscribed, so that it can resume. */
@@ -70,16 +80,28 @@ export abstract class Session {
   /** Whether the app's backend has authorised it, by a sign-in or by a subscription that needs a signature. */
   authorised = false;
   /** The user that is signed in on the connection. */
-  user: UserData | undefined;
+  user: SignedInUser | undefined;
   /** `true` until the authority has answered: `user` is set already, but must not be signed out yet. */
   signingIn = false;
   /** Its grants, and the subscriptions that wait for one; `undefined` until there are any. */
   grants: ConnectionGrants | undefined;
-  /** The users on its watchlist. */
-  watching: readonly string[] = NO_USERS;
 
   constructor(app: App) {
     this.app = app;
+  }
+
+  /** The users that it watches. */
+  get watching(): readonly string[] {
+    return this.user?.watched ?? NO_USERS;
+  }
+
+  /** Notes that its end says that its user is gone: its members do not stay. */
+  endForGood(): void {
+    endingForGood.add(this);
+  }
+
+  get endsForGood(): boolean {
+    return endingForGood.has(this);
   }
 
   /** Counts one attempt to subscribe or sign in; `false` if there were too many. */

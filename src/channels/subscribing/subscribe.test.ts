@@ -305,7 +305,7 @@ describe('a member whose last connection ends', () => {
   it('does not stay if it has unsubscribed, or if the end of its connection says that the user is gone', async () => {
     for (const isUnsubscribed of [true, false]) {
       const { hub, engine, session, disconnects, unsubscribes } = await entered();
-      session.endsForGood = !isUnsubscribed;
+      if (!isUnsubscribed) session.endForGood();
       if (isUnsubscribed) void unsubscribes('presence-x');
       else disconnects();
       await settled();

@@ -260,7 +260,7 @@ function enter(
     const why = `Presence channel ${channel.text} is full: at most ${most} members`;
     refuse(hub, session, { channel: channel.text }, limitReached(why));
     // Statements of other connections on this loop, made meanwhile, have included this one.
-    return stateHeld(hub, app, joining, held);
+    return stateHeld(hub, { app, subscription: joining, held });
   });
 }
 
@@ -338,7 +338,7 @@ export function disconnect(hub: Hub, session: Session): MaybePromise<unknown> {
   hub.audience.leaveAll(session.peer);
   hub.tokenTurns.forget(session);
   for (const waiting of session.grants?.waiting.values() ?? []) stopWaiting(hub, session, waiting);
-  if (session.user === undefined && session.watching.length === 0) return;
+  if (session.user === undefined) return;
   return mapAll([unwatch, signOut], (step) => step(hub, session));
 }
 
@@ -371,7 +371,7 @@ export function leaveChannel(
   const held = hub.channels.leave(app, topic, member);
   if (!session.closed) hub.audience.leave(session.peer, topic);
   const graceSeconds = graceOf(hub, session, subscription, held);
-  return stateHeld(hub, app, subscription, { ...held, graceSeconds });
+  return stateHeld(hub, { app, subscription, held, graceSeconds });
 }
 
 /** For how many seconds a member stays that has left; `undefined`: not at all. */
@@ -382,24 +382,32 @@ function graceOf(
   { ofUser }: Held,
 ): number | undefined {
   // Whoever unsubscribes leaves on purpose.
-  if (!session.closed || session.endsForGood || member === undefined || ofUser > 0) return;
+  if (!session.closed || member === undefined || ofUser > 0 || session.endsForGood) return;
   const seconds = presenceRuleOf(session.app, channel.text)?.graceSeconds ?? 0;
   return seconds > 0 && hub.stays.take(session.app, seconds) ? seconds : undefined;
+}
+
+/** A channel that a connection has left. */
+interface LeftChannel {
+  readonly app: App;
+  readonly subscription: Subscription;
+  readonly held: Held;
+  readonly graceSeconds?: number | undefined;
 }
 
 /** States this loop's remaining subscriptions to a channel that a connection has left. */
 function stateHeld(
   hub: Hub,
-  app: App,
-  { channel, member }: Subscription,
   {
-    subscriptions: held,
-    ofUser,
+    app,
+    subscription: { channel, member },
+    held: { subscriptions, ofUser },
     graceSeconds,
-  }: Held & { readonly graceSeconds?: number | undefined },
+  }: LeftChannel,
 ): MaybePromise<void> {
   const userId = ofUser === 0 ? member?.userId : undefined;
-  return ask('leave', () => hub.authority.leave({ app, channel, held, userId, graceSeconds }));
+  const exit = { app, channel, held: subscriptions, userId, graceSeconds };
+  return ask('leave', () => hub.authority.leave(exit));
 }
 
 /** Describes the subscriber for the app's live streams. */

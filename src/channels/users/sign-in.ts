@@ -188,21 +188,22 @@ function keepGrant(session: Session, { grant, origin }: PresentedUser, hangs: bo
 }
 
 /** Sends which watched users are online, and subscribes to their changes. Source: §8.3. */
-function watch(hub: Hub, session: Session, { watchlist }: UserData): MaybePromise<void> {
+function watch(hub: Hub, session: Session, user: UserData): MaybePromise<void> {
   const { app } = session;
-  const wanted = [...new Set(watchlist)];
-  if (!app.watchlists || wanted.length === 0) return;
-  session.watching = wanted.slice(0, WATCHLIST_MAX);
-  const asked = ask('watch', () => hub.authority.watch(app, session.watching));
+  if (!app.watchlists || user.watchlist.length === 0) return;
+  const wanted = [...new Set(user.watchlist)];
+  const watched = wanted.slice(0, WATCHLIST_MAX);
+  session.user = { ...user, watched };
+  const asked = ask('watch', () => hub.authority.watch(app, watched));
   return after(asked, (online) => {
     if (session.closed) return;
     session.peer.send(
       watchlistEvents(
-        session.watching.filter((id) => online.has(id)),
-        session.watching.filter((id) => !online.has(id)),
+        watched.filter((id) => online.has(id)),
+        watched.filter((id) => !online.has(id)),
       ),
     );
-    for (const id of session.watching) hub.audience.join(session.peer, watchTopic(app, id));
+    for (const id of watched) hub.audience.join(session.peer, watchTopic(app, id));
     if (wanted.length > WATCHLIST_MAX) {
       reportProblem(hub, session, {
         problem: 'watchlist-limit',

@@ -78,3 +78,7 @@ it('is terminated if the runtime would keep too much that its client has not rea
   terminated.connection.close(4009, 'x');
   expect(terminated.order).toEqual(['held', 'terminate']);
 });
+
+it('has no more fields than fit in 224 bytes, after which objects take 32 more', () => {
+  expect(Object.keys(stage().connection).length).toBeLessThanOrEqual(26);
+});

@@ -20,7 +20,7 @@ export function endWith(
   const { code } = closeCodes[problem];
   if (connection instanceof ClientConnection) {
     recordEnd(connection, problem, message);
-    if (GONE_CODES.includes(code)) connection.endsForGood = true;
+    if (GONE_CODES.includes(code)) connection.endForGood();
   }
   // The .NET client reads the event, other clients the close code; pusher-js handles both.
   if (code >= 4000) connection.send(errorMessage(code, message));
