@@ -6,6 +6,7 @@ import { type AppAddress, benchApp } from './bench-app.ts';
 const usage = `npm run bench -- [SCENARIO ...] [options]     Channels beside bench/floor.ts, the least program that could work
 npm run bench -- push [options]               push: how fast publishes reach their devices
 npm run bench -- accept [options]             push: publishes and registrations accepted per second
+npm run bench -- broadcast [options]          push: memory and time of a publish to ten million devices
 npm run bench -- soak [options]               crowds of fanfare verify that come, chat and go for minutes
 npm run bench -- million [options]            one server and as many silent subscribers as the machine can hold
 npm run bench -- storm [options]              all connections reset at once, and back

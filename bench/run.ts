@@ -11,6 +11,7 @@ import { goFirst } from './machine/priority.ts';
 import { helpFor, type Options, readOptions, UsageError, writeResults } from './options.ts';
 import { benchPresence } from './presence/presence.ts';
 import { benchAccept } from './push/accept/accept.ts';
+import { benchBroadcast } from './push/broadcast/broadcast.ts';
 import { benchPush } from './push/deliver.ts';
 import { printConditions, printStep } from './report.ts';
 import { grants } from './scale/grants/grants.ts';
@@ -38,6 +39,7 @@ function contenderOf(options: Options): Contender {
 const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = {
   push: benchPush,
   accept: benchAccept,
+  broadcast: benchBroadcast,
   soak,
   million,
   storm,

@@ -16,6 +16,9 @@ export const WARM_UP_INTEREST = 'warm-up';
 /** What every device is subscribed to. */
 export const INTEREST = 'news';
 
+/** What only the last device of an instance is subscribed to. */
+export const SINGLE_INTEREST = 'single';
+
 /** This many devices of each instance are sent to before the measurement. */
 export const WARM_UP_DEVICES = 10_000;
 

@@ -6,6 +6,7 @@ import {
   BUNDLE_ID,
   type DeliverInstance,
   INTEREST,
+  SINGLE_INTEREST,
   WARM_UP_DEVICES,
   WARM_UP_INTEREST,
 } from './deliver-instances.ts';
@@ -20,12 +21,20 @@ const BROWSER_KEYS = 200;
 /** Devices that one statement makes. */
 const DEVICES_AT_ONCE = 200_000;
 
+export interface SeedOptions {
+  /** Whether the gateway has accepted a notification for each device before. */
+  readonly areTrusted?: boolean;
+  /** The language of every second device. */
+  readonly language?: string;
+}
+
 /** Fills a fresh store with the devices of these instances, as registrations would have. */
 export async function seedDevices(
   file: string,
   kind: SinkKind,
   origin: string,
   instances: readonly DeliverInstance[],
+  options: SeedOptions = {},
 ): Promise<void> {
   // It makes the tables.
   await (await openDatabase(`sqlite:${file}`))[Symbol.asyncDispose]();
@@ -38,7 +47,7 @@ export async function seedDevices(
     const { number, id, devices } = instance;
     await sql`INSERT INTO instance_numbers (number, id, devices)
       VALUES (${number}, ${id}, ${devices})`;
-    await seedInstance(sql, kind, origin, instance);
+    await seedInstance(sql, { kind, origin }, instance, options);
   }
   // Otherwise the server would have to write it to the database file.
   await sql.unsafe('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -55,9 +64,9 @@ async function makeBrowserKeys(sql: SQL): Promise<void> {
 
 async function seedInstance(
   sql: SQL,
-  kind: SinkKind,
-  origin: string,
+  { kind, origin }: { readonly kind: SinkKind; readonly origin: string },
   { number: instance, firstDevice, devices }: DeliverInstance,
+  { areTrusted = false, language }: SeedOptions,
 ): Promise<void> {
   const end = firstDevice + devices;
   for (let from = firstDevice; from < end; from += DEVICES_AT_ONCE) {
@@ -66,10 +75,12 @@ async function seedInstance(
       SELECT ${from} UNION ALL SELECT number + 1 FROM numbers WHERE number < ${last})`;
     await sql.unsafe(`
       INSERT INTO devices (number, instance, id, platform, token_identity, user_id,
-        registered_at, seen_at, bundle_id, token, metadata, sdk)
+        registered_at, seen_at, bundle_id, token, metadata, sdk, accepted_at, language)
       ${numbers}
       SELECT number, ${instance}, '${kind}-' || ${hex(36)}, '${kind}', ${hex(64)}, NULL,
-        ${REGISTERED_AT_MS}, ${REGISTERED_AT_MS}, '${BUNDLE_ID}', ${tokens[kind](origin)}, '{}', ''
+        ${REGISTERED_AT_MS}, ${REGISTERED_AT_MS}, '${BUNDLE_ID}', ${tokens[kind](origin)}, '{}', '',
+        ${areTrusted ? REGISTERED_AT_MS : 'NULL'},
+        ${language === undefined ? 'NULL' : `CASE number % 2 WHEN 0 THEN '${language}' END`}
       FROM numbers ORDER BY number`);
     await sql.unsafe(`INSERT INTO device_interests (instance, interest, device)
       ${numbers} SELECT ${instance}, '${INTEREST}', number FROM numbers ORDER BY number`);
@@ -78,6 +89,8 @@ async function seedInstance(
   await sql`INSERT INTO device_interests (instance, interest, device)
     SELECT ${instance}, ${WARM_UP_INTEREST}, number FROM devices
     WHERE number >= ${firstDevice} AND number < ${firstDevice + warm}`;
+  await sql`INSERT INTO device_interests (instance, interest, device)
+    VALUES (${instance}, ${SINGLE_INTEREST}, ${end - 1})`;
 }
 
 /** As long as real ones, as an SQL expression that differs in each row. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { storeFileOf } from '../servers.ts';
 import { type DeliverInstance, deliverInstances } from './deliver-instances.ts';
-import { seedDevices } from './deliver-seed.ts';
+import { type SeedOptions, seedDevices } from './deliver-seed.ts';
 import { type GatewayProcess, startGateway } from './gateway-process.ts';
 import type { SinkKind } from './sink-calls.ts';
 
@@ -21,6 +21,8 @@ export interface SiteSize {
   readonly devices: number;
   /** The number of instances that share the devices. */
   readonly instances: number;
+  /** See `SeedOptions`. */
+  readonly seed?: SeedOptions;
 }
 
 /** FCM's latency per message. */
@@ -40,7 +42,7 @@ export async function openSite(pin: readonly string[], size: SiteSize): Promise<
   });
   const gateway = parts.use(await startGateway(pin, kind, kind === 'fcm' ? FCM_LATENCY_MS : 0));
   const instances = deliverInstances(devices, size.instances);
-  await seedDevices(storeFileOf(folder), kind, gateway.origin, instances);
+  await seedDevices(storeFileOf(folder), kind, gateway.origin, instances, size.seed);
   const open = parts.move();
   return {
     folder,

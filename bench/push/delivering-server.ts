@@ -16,20 +16,30 @@ import type { SinkAddress, SinkKind } from './sink-calls.ts';
 /** Fanfare as an operator would start it, on a store that is full of devices. */
 export interface DeliveringServer extends AsyncDisposable {
   readonly pid: number;
-  /** Publishes to all devices of an instance, and returns the id. */
-  publish(instance: DeliverInstance, interest: string): Promise<string>;
+  /** Publishes to the devices of an instance with an interest, and returns the id. `fields`: more than a payload. */
+  publish(instance: DeliverInstance, interest: string, fields?: object): Promise<string>;
   /** Settles when nothing of a publish waits; returns how many were accepted, and how many were not. */
   finished(instance: DeliverInstance, id: string): Promise<{ accepted: number; others: number }>;
 }
 
+/** How a server differs from one of this version without further settings. */
+export interface DeliveringOptions {
+  /** The folder of another version. */
+  readonly clone?: string | undefined;
+  /** Further settings of each instance. */
+  readonly instance?: object;
+}
+
 /** How often a server is asked for the status of a publish. */
 const ASK_MS = 50;
+/** A publish must have changed within this time. */
 const FINISHED_WITHIN_MS = 60_000;
 
 /** Starts a server. `pin` is the command that pins it to its core, or empty. */
 export async function startDelivering(
   pin: readonly string[],
   site: DeliverSite,
+  { clone, instance: more }: DeliveringOptions = {},
 ): Promise<DeliveringServer> {
   const { folder, kind, gateway } = site;
   const settings = gatewaySettings(kind, gateway, writeCredentials(folder, gateway));
@@ -38,8 +48,9 @@ export async function startDelivering(
     secretKeys: [secretKey],
     limits: { publishesPerSecond: 0 },
     [kind]: settings,
+    ...more,
   }));
-  const running = await startFanfare(pin, { push: { instances }, folder });
+  const running = await startFanfare(pin, { push: { instances }, folder, clone });
   const { pid, pushPort } = running;
   const urlOf = ({ id }: DeliverInstance) =>
     `http://127.0.0.1:${pushPort}/publish_api/v1/instances/${id}/publishes`;
@@ -49,8 +60,8 @@ export async function startDelivering(
   });
   return {
     pid,
-    async publish(instance, interest) {
-      const body = JSON.stringify({ interests: [interest], [kind]: payloads[kind] });
+    async publish(instance, interest, fields = {}) {
+      const body = JSON.stringify({ interests: [interest], [kind]: payloads[kind], ...fields });
       const answer = await fetch(`${urlOf(instance)}/interests`, {
         method: 'POST',
         headers: headersOf(instance),
@@ -62,11 +73,15 @@ export async function startDelivering(
       return publishId;
     },
     async finished(instance, id) {
-      const deadlineMs = performance.now() + FINISHED_WITHIN_MS;
+      let seen = '';
+      let deadlineMs = performance.now() + FINISHED_WITHIN_MS;
       for (;;) {
         const answer = await fetch(`${urlOf(instance)}/${id}`, { headers: headersOf(instance) });
-        const status = readStatus(await answer.text(), kind);
+        const text = await answer.text();
+        const status = readStatus(text, kind);
         if (status !== undefined) return status;
+        if (text !== seen) deadlineMs = performance.now() + FINISHED_WITHIN_MS;
+        seen = text;
         if (performance.now() > deadlineMs) throw new Error(`${id} is not finished`);
         await Bun.sleep(ASK_MS);
       }

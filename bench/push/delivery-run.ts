@@ -2,7 +2,12 @@ import { type CpuUsage, watchCpu } from '../machine/cpu-usage.ts';
 import { quiet } from '../machine/quiet.ts';
 import { INTEREST } from './deliver-instances.ts';
 import type { DeliverSite } from './deliver-site.ts';
-import { type DeliveringServer, startDelivering, warmUp } from './delivering-server.ts';
+import {
+  type DeliveringOptions,
+  type DeliveringServer,
+  startDelivering,
+  warmUp,
+} from './delivering-server.ts';
 
 /** What it took to deliver a publish of each instance to all of its devices. */
 export interface DeliveryRun {
@@ -27,8 +32,12 @@ const SILENCE_MS = 5_000;
  * Delivers to all devices of a site, with a fresh, warmed-up server. Throws if a device got the notification twice,
  * or not at all.
  */
-export async function deliverOnce(pin: readonly string[], site: DeliverSite): Promise<DeliveryRun> {
-  await using server = await startDelivering(pin, site);
+export async function deliverOnce(
+  pin: readonly string[],
+  site: DeliverSite,
+  { fields, ...options }: DeliveringOptions & { readonly fields?: object } = {},
+): Promise<DeliveryRun> {
+  await using server = await startDelivering(pin, site, options);
   await warmUp(server, site);
   const { gateway, instances } = site;
   const devices = instances.reduce((sum, instance) => sum + instance.devices, 0);
@@ -37,7 +46,7 @@ export async function deliverOnce(pin: readonly string[], site: DeliverSite): Pr
   const stopCpu = watchCpu({ server: server.pid, load: gateway.pid });
 
   const startedAtMs = Date.now();
-  const ids = await publishToAll(server, site);
+  const ids = await publishToAll(server, site, fields);
   const arrived = await gateway.call('arrive', {
     notifications: devices,
     silenceMs: SILENCE_MS,
@@ -61,8 +70,9 @@ export async function deliverOnce(pin: readonly string[], site: DeliverSite): Pr
 async function publishToAll(
   server: DeliveringServer,
   { instances }: Pick<DeliverSite, 'instances'>,
+  fields?: object,
 ): Promise<readonly string[]> {
-  return await Promise.all(instances.map((instance) => server.publish(instance, INTEREST)));
+  return await Promise.all(instances.map((instance) => server.publish(instance, INTEREST, fields)));
 }
 
 /** Waits until the publishes are finished. Every device must have got them once, and the server must report that. */

@@ -16,6 +16,8 @@ export interface PlanningStore {
    * cancelled, or another server has continued its plan.
    */
   addPage(added: AddedPage): Promise<number | undefined>;
+  /** Gives a plan back: the rest of the audience is read later, by any server. */
+  postponePlan(postponed: PlanPostponed): Promise<void>;
   /** Ends planning: the audience after device `after` is empty. `'finished'`: nothing is left to deliver. */
   endPlanning(end: PlanEnd): Promise<AfterJob>;
 }
@@ -34,6 +36,13 @@ export interface AddedPage {
   readonly heldUntilMs?: number | undefined;
   /** Counts the page towards the caps of its devices, in the same commit. Those without room do not get it. */
   readonly cap?: PageCap | undefined;
+}
+
+export interface PlanPostponed {
+  readonly publish: number;
+  /** The last device that was planned. If the store has another, another server has continued the plan. */
+  readonly after: number;
+  readonly untilMs: number;
 }
 
 export interface PlanEnd {

@@ -19,10 +19,12 @@ import {
   WAITED_FOR_ITS_TURN,
 } from '../../src/push/model/delivery.ts';
 import { TOO_MANY_FOR_DEVICE } from '../../src/push/model/device-pause.ts';
+import { LATE_MS, Pace } from '../../src/push/model/pace.ts';
 import type {
   AddedPage,
   PlanEnd,
   PlanningStore,
+  PlanPostponed,
   WantedPlans,
 } from '../../src/push/planning-store.ts';
 import type { OwnClaims, WorkClaims } from '../../src/push/work-claims.ts';
@@ -93,7 +95,8 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
         for (const kept of some) {
           this.claim(kept.plan, untilMs);
           const after = kept.plan.upTo;
-          claims.push({ publish: underWay(kept), after, live: liveOfPlan(kept, nowMs) });
+          const { taken } = kept.plan;
+          claims.push({ publish: underWay(kept), after, taken, live: liveOfPlan(kept, nowMs) });
         }
         return some.length;
       }),
@@ -104,7 +107,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
 
   async addPage({
     publish,
-    page: { after, upTo, devices, planned, isLast = false, dues = [], leftOut = [] },
+    page: { after, upTo, devices, planned, isLast = false, dues = [], leftOut = [], taken },
     claimedUntilMs,
     heldUntilMs,
     cap,
@@ -113,6 +116,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     if (kept === undefined || kept.over !== undefined) return undefined;
     if (kept.plan.ended || kept.plan.upTo !== after) return undefined;
     kept.plan.upTo = upTo;
+    if (taken !== undefined) kept.plan.taken = taken;
     if (isLast) {
       kept.plan.ended = true;
       forget(kept.plan);
@@ -154,6 +158,15 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     return over;
   }
 
+  async postponePlan({ publish, after, untilMs }: PlanPostponed): Promise<void> {
+    const kept = this.publishes.byNumber(publish);
+    if (kept === undefined || kept.over !== undefined) return;
+    const { plan } = kept;
+    if (plan.ended || plan.upTo !== after || plan.claimedBy !== this.server) return;
+    plan.readyAtMs = untilMs;
+    plan.claimedBy = undefined;
+  }
+
   async endPlanning({ publish, after, nowMs }: PlanEnd): Promise<AfterJob> {
     const kept = this.publishes.byNumber(publish);
     if (kept?.over?.state === 'cancelled') return 'cancelled';
@@ -186,14 +199,10 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     }
   }
 
-  async claimJobs({
-    nowMs,
-    untilMs,
-    limit,
-    devicesPerJob,
-    except,
-  }: WantedJobs): Promise<readonly Job[]> {
+  async claimJobs(wanted: WantedJobs): Promise<readonly Job[]> {
+    const { nowMs, untilMs, limit, devicesPerJob, except } = wanted;
     const jobs: Job[] = [];
+    let hasClaimed = false;
     const instances = new Set(
       this.live(except)
         .filter((kept) => nextReadyAtMs(kept) <= nowMs)
@@ -208,6 +217,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
         const pages = async (some: number) => {
           const due = this.duePages(instance, nowMs).slice(0, some);
           due.sort(([, a], [, b]) => a.number - b.number);
+          hasClaimed ||= due.length > 0;
           for (const [kept, page] of due)
             jobs.push(...this.claimPage(kept, page, { nowMs, untilMs }));
           return due.length;
@@ -228,7 +238,8 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
       }),
     });
     this.jobsTurn = last ?? this.jobsTurn;
-    return jobs;
+    // All that was claimed is cancelled, or was too late and is due later now.
+    return jobs.length === 0 && hasClaimed ? await this.claimJobs(wanted) : jobs;
   }
 
   async settle({ job, results, nowMs }: JobResults): Promise<AfterJob> {
@@ -430,8 +441,9 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
       forget(page);
       return [];
     }
-    this.claim(page, untilMs);
     page.isHeld = false;
+    if (this.movesIfLate(kept, page, nowMs)) return [];
+    this.claim(page, untilMs);
     const later = page.dues.filter(({ atMs }) => atMs > nowMs);
     const isLater = (device: number) => later.some((due) => due.devices.includes(device));
     const devices = page.devices.filter((device) => !page.fates.has(device) && !isLater(device));
@@ -447,8 +459,36 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
         claimedUntilMs: untilMs,
         ...(later.length > 0 && { nextDueMs: Math.min(...later.map(({ atMs }) => atMs)) }),
         ...(leftOut.size > 0 && { leftOut }),
+        pacedMs: pacedMsOf(page),
       },
     ];
+  }
+
+  /** See `moveIfLate` of the store. */
+  private movesIfLate(kept: KeptPublish, page: KeptPage, nowMs: number): boolean {
+    const isOpen = (device: number) => !page.fates.has(device);
+    const late = page.dues.filter(
+      ({ atMs, pacedMs, devices }) =>
+        pacedMs !== undefined && atMs < nowMs - LATE_MS && devices.some(isOpen),
+    );
+    if (late.length === 0) return false;
+    const { plan, publish } = kept;
+    page.claimedBy = undefined;
+    if (!plan.ended && plan.claimedBy !== undefined) {
+      page.readyAtMs = nowMs + 5000;
+      return true;
+    }
+    const pace = new Pace(JSON.parse(publish.body).perSecond, plan.taken);
+    page.dues = page.dues.map((due) => {
+      if (!late.includes(due)) return due;
+      const atMs = pace.take(nowMs, due.devices.filter(isOpen).length);
+      return { ...due, atMs, pacedMs: (due.pacedMs ?? 0) + atMs - nowMs };
+    });
+    plan.taken = pace.taken;
+    const open = page.dues.filter(({ devices }) => devices.some(isOpen));
+    page.dueAtMs = Math.min(...open.map(({ atMs }) => atMs));
+    page.readyAtMs = page.dueAtMs;
+    return true;
   }
 
   /** Claims retries of one publish and platform. */
@@ -468,9 +508,10 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
       {
         what: 'retries',
         platform: first.fate.platform,
-        retries: ordered.map(({ device, fate: { attempts, reason } }) => ({
+        retries: ordered.map(({ device, fate: { attempts, reason, pacedMs } }) => ({
           device,
           attempts,
+          pacedMs,
           endedFor: reason === TOO_MANY_FOR_DEVICE ? reason : undefined,
           hasWaited: reason === WAITED_FOR_ITS_TURN,
         })),
@@ -480,6 +521,15 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
       },
     ];
   }
+}
+
+function pacedMsOf({ dues }: KeptPage): ReadonlyMap<number, number> | undefined {
+  const paced = dues.filter(({ pacedMs = 0 }) => pacedMs > 0);
+  return paced.length === 0
+    ? undefined
+    : new Map(
+        paced.flatMap(({ devices, pacedMs = 0 }) => devices.map((one) => [one, pacedMs] as const)),
+      );
 }
 
 function underWay({ number, publish, dueAtMs }: KeptPublish): PublishUnderWay {

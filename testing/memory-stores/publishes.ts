@@ -1,6 +1,7 @@
 import { GAVE_WAY, GIVE_WAY_FROM } from '../../src/push/backlog-store.ts';
 import type { LaterDue, LeftOutDevices } from '../../src/push/model/delivery.ts';
 import { type Platform, platforms } from '../../src/push/model/device.ts';
+import { lastTaken, type TakenTimes } from '../../src/push/model/pace.ts';
 import type {
   Acceptance,
   NewPublish,
@@ -37,6 +38,7 @@ export interface Fate extends Claimable {
   reason: string;
   words: string;
   dueAtMs: number;
+  pacedMs: number;
 }
 
 export interface KeptPage extends Claimable {
@@ -48,7 +50,7 @@ export interface KeptPage extends Claimable {
   /** It waits for open circuits only. */
   isHeld: boolean;
   dueAtMs: number;
-  readonly dues: readonly LaterDue[];
+  dues: readonly LaterDue[];
   readonly leftOut: readonly LeftOutDevices[];
 }
 
@@ -59,7 +61,7 @@ export interface KeptPublish {
   readonly live: KeptLive | undefined;
   /** When each device reported what, by `event device-id`. */
   readonly reports: Map<string, number>;
-  readonly plan: Claimable & { upTo: number; ended: boolean };
+  readonly plan: Claimable & { upTo: number; ended: boolean; taken?: TakenTimes | undefined };
   readonly pages: KeptPage[];
   /** Whether a device of the user was reached. */
   readonly users: Map<string, boolean>;
@@ -155,6 +157,7 @@ export class MemoryPublishes implements PublishStore {
     const kept = this.find(instance, id);
     if (kept === undefined) return undefined;
     const { publish, reports } = kept;
+    const nextAtMs = nextAtMsOf(kept);
     const count = (event: Report['event']) =>
       [...reports.keys()].filter((report) => report.startsWith(event)).length;
     return {
@@ -162,7 +165,8 @@ export class MemoryPublishes implements PublishStore {
       state: stateOf(kept, nowMs),
       createdAtMs: publish.createdAtMs,
       sendAtMs: publish.sendAtMs,
-      nextAtMs: nextAtMsOf(kept),
+      nextAtMs,
+      lastAtMs: nextAtMs && lastTaken(kept.plan.taken),
       platforms: {
         apns: countsOf(kept, 'apns'),
         fcm: countsOf(kept, 'fcm'),

@@ -99,6 +99,7 @@ export function fateOf({ over }: KeptPublish, attempted: Attempted): Fate {
     reason: DEVICE_REMOVED,
     words: '',
     dueAtMs: nowMs,
+    pacedMs: 0,
     readyAtMs: undefined,
     claimedBy: undefined,
   };
@@ -110,7 +111,8 @@ export function fateOf({ over }: KeptPublish, attempted: Attempted): Fate {
   const tried = { ...fate, attempts, reason, words };
   if (result.what !== 'retry') return { ...tried, state: result.what };
   if (over !== undefined) return { ...tried, state: 'cancelled' };
-  return { ...tried, state: 'retrying', dueAtMs: result.dueAtMs, readyAtMs: result.dueAtMs };
+  const { dueAtMs, pacedMs = 0 } = result;
+  return { ...tried, state: 'retrying', dueAtMs, pacedMs, readyAtMs: dueAtMs };
 }
 
 /** Finishes the publish if no work is left. */

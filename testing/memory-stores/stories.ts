@@ -74,8 +74,14 @@ export class MemoryStories implements StoryStore {
 
 function dueOf({ publish }: KeptPublish, { dues }: KeptPage, device: number): DeviceStory['due'] {
   const due = dues.find(({ devices }) => devices.includes(device));
-  const { sendAtLocal } = JSON.parse(publish.body);
-  return due && { atMs: due.atMs, local: sendAtLocal && readLocalTime(sendAtLocal) };
+  const { sendAtLocal, perSecond } = JSON.parse(publish.body);
+  return (
+    due && {
+      atMs: due.atMs,
+      local: sendAtLocal && readLocalTime(sendAtLocal),
+      perSecond: (due.pacedMs ?? 0) > 0 ? perSecond : undefined,
+    }
+  );
 }
 
 function removalOf(tombstone: ReturnType<MemoryDevices['pruned']>): DeviceStory['removed'] {

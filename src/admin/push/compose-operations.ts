@@ -38,6 +38,12 @@ const publishBody = z
       .optional()
       .describe('When to send it by the clock of each device, such as 2030-01-31T18:00.'),
     urgent: z.unknown().optional().describe('true: it passes quiet hours and the cap.'),
+    perSecond: z
+      .unknown()
+      .optional()
+      .describe(
+        'How many notifications it sends per second; without it, as many as gateways take.',
+      ),
   })
   .describe('The body of a publish, as the push API takes it, with either `interests` or `users`.')
   .meta({ id: 'NewPublish' });

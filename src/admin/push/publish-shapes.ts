@@ -77,6 +77,11 @@ export const shownPublishDetails = z
     nextAtMs: time
       .nullable()
       .describe('When the next devices are due that wait for a time of their own; null: none do.'),
+    lastAtMs: time
+      .nullable()
+      .describe(
+        'Of a publish with `perSecond`: until when it sends to the devices that are planned; null: none waits.',
+      ),
     platforms: z.strictObject(byPlatform(() => counts)),
     live: z
       .strictObject({
@@ -198,6 +203,7 @@ export function showPublishDetails(
     sendAtMs: sendAtMs ?? null,
     dueAtMs: found.dueAtMs,
     nextAtMs: status.nextAtMs ?? null,
+    lastAtMs: status.lastAtMs ?? null,
     finishedAtMs: found.finishedAtMs ?? null,
     delivered,
     opened,

@@ -26,6 +26,7 @@ export const publishStatus = z.object({
   createdAtMs: count,
   sendAtMs: count.nullable(),
   nextAtMs: count.nullable().default(null),
+  lastAtMs: count.nullable().default(null),
   platforms: z.record(z.enum(platforms), counts),
   live: z
     .object({
@@ -80,7 +81,7 @@ const states: Readonly<Record<string, string>> = {
 
 export function describeStatus(status: Status, instance: string): string {
   const { id, state, createdAtMs, sendAtMs, nextAtMs, platforms, delivered, opened } = status;
-  const { reasons } = status;
+  const { reasons, lastAtMs } = status;
   const meaning = states[state];
   const rows = Object.entries(platforms).map(([platform, devices]) => [
     platform,
@@ -92,6 +93,7 @@ export function describeStatus(status: Status, instance: string): string {
     `  published  ${timeOf(createdAtMs)}`,
     `  send at    ${sendAtMs === null ? 'once accepted' : timeOf(sendAtMs)}`,
     ...(nextAtMs === null ? [] : [`  next due   ${timeOf(nextAtMs)}`]),
+    ...(lastAtMs === null ? [] : [`  sends till ${timeOf(lastAtMs)}`]),
     ...ruleOf(status),
     ...liveOf(status),
     `  reported   delivered by ${countOf(delivered, 'device')}, opened by ${countOf(opened, 'device')}`,

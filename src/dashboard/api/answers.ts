@@ -1011,6 +1011,7 @@ export type NewPublish = {
   readonly sendAt?: unknown | undefined;
   readonly sendAtLocal?: unknown | undefined;
   readonly urgent?: unknown | undefined;
+  readonly perSecond?: unknown | undefined;
 };
 
 export type Node = {
@@ -1100,6 +1101,7 @@ export type PublishDetails = {
   readonly opened: number;
   readonly dueAtMs: number;
   readonly nextAtMs: number | null;
+  readonly lastAtMs: number | null;
   readonly platforms: { readonly apns: DeviceCounts; readonly fcm: DeviceCounts; readonly web: DeviceCounts };
   readonly live: PublishLive | null;
   readonly rule: { readonly app: string; readonly channel: string; readonly event: string } | null;

@@ -23,6 +23,8 @@ export interface DeliveryLimits {
   readonly instanceJobs: number;
   /** Pages of an instance that this server may leave in the store. Beyond it, planning of that instance waits. */
   readonly pagesAhead: number;
+  /** How far ahead a publish is planned that says how many notifications it sends per second. */
+  readonly pacedAheadMs: number;
   /** Jobs in one claim, and devices in one job of retries. */
   readonly jobsAtOnce: number;
   readonly retriesAtOnce: number;
@@ -53,6 +55,7 @@ export const deliveryLimits: DeliveryLimits = {
   sharedDevices: 64_000,
   instanceJobs: 500,
   pagesAhead: 10_000,
+  pacedAheadMs: 3_600_000,
   jobsAtOnce: 8,
   retriesAtOnce: 500,
   untrustedWaitMs: 30_000,

@@ -5,6 +5,7 @@ import type { PublishTarget } from '../model/publish.ts';
 import type { Texts } from '../model/texts.ts';
 import { type Payloads, readPayloads } from '../payloads/payloads.ts';
 import { FieldFault } from '../refusal.ts';
+import { readPerSecond } from '../requests/per-second.ts';
 import { readTarget } from '../requests/publish-request.ts';
 import { readTexts } from '../requests/texts.ts';
 
@@ -18,6 +19,8 @@ export interface StoredPublish {
   readonly sendAtLocal?: LocalTime | undefined;
   /** Whether it passes quiet hours and caps. */
   readonly isUrgent?: boolean;
+  /** How many notifications it sends per second; `undefined`: as many as its gateways take. */
+  readonly perSecond?: number | undefined;
 }
 
 /** Reads an accepted publish. `undefined`: today's rules would refuse it. */
@@ -34,9 +37,10 @@ export function readStoredPublish({ kind, body }: PublishUnderWay): StoredPublis
     : { target, payloads, ...texts, ...mannersOf(fields) };
 }
 
-function mannersOf({ sendAtLocal, urgent }: JsonObject) {
+function mannersOf({ sendAtLocal, urgent, perSecond }: JsonObject) {
   return {
     sendAtLocal: typeof sendAtLocal === 'string' ? readLocalTime(sendAtLocal) : undefined,
     isUrgent: urgent === true,
+    perSecond: readPerSecond(perSecond),
   };
 }

@@ -4,7 +4,7 @@ import { instantIn, timeOfDayIn } from '../model/local-time.ts';
 
 /** Says what a device waits for that is due later than its publish. */
 export function dueText(
-  { atMs, local }: StoredDueTime,
+  { atMs, local, perSecond }: StoredDueTime,
   { preferences }: DeviceStory,
   manners: Manners,
 ): string {
@@ -17,6 +17,10 @@ export function dueText(
       : ` This server does not know its time zone ${own}, and uses that of the instance.`;
   const isLocal = local !== undefined && instantIn(timeZone, local) === atMs;
   const at = isoText(atMs);
+  if (perSecond !== undefined) {
+    const others = `the publish sends ${perSecond} per second, and others come first`;
+    return `It is due ${at}: ${others}.${local === undefined ? '' : unknown}`;
+  }
   if (isLocal) return `It is due ${at}, ${timeOfDayIn(timeZone, atMs)} in ${timeZone}.${unknown}`;
   const quietHours = preferences?.quietHours ?? manners.quietHours;
   return typeof quietHours === 'object'

@@ -534,6 +534,15 @@ describe('a device that is due later', () => {
     expect(detailOf({ due })).toContain('when the publish was planned');
   });
 
+  it('waits for its turn if the publish sends so many per second', () => {
+    const words = 'the publish sends 5000 per second, and others come first.';
+    const due = { atMs, local: undefined, perSecond: 5000 };
+    expect(detailOf({ due })).toBe(`It is due 2026-12-24T17:00:00Z: ${words}`);
+    const preferences = { timeZone: 'Mars/Olympus' };
+    expect(detailOf({ due, preferences })).toEndWith(words);
+    expect(detailOf({ due: { ...due, local }, preferences })).toEndWith('that of the instance.');
+  });
+
   it('waits like all others once it is due', () => {
     expect(detailOf({ due: { atMs: NOW_MS, local } })).toContain('waits to be sent to it');
   });

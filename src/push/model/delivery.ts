@@ -3,6 +3,7 @@ import type { Platform } from './device.ts';
 import type { NewDevicePause, ShownPause } from './device-pause.ts';
 import type { StoredLiveUser } from './live.ts';
 import type { LocalTime } from './local-time.ts';
+import type { TakenTimes } from './pace.ts';
 import type { Preferences } from './preferences.ts';
 import type { PublishId, PublishTarget } from './publish.ts';
 import type { DeviceKind } from './token-kind.ts';
@@ -38,6 +39,8 @@ export interface ClaimedPlan {
   readonly publish: PublishUnderWay;
   /** The last device that was read; 0: none. */
   readonly after: number;
+  /** When its pages so far are sent, if the publish says how many notifications per second. */
+  readonly taken?: TakenTimes | undefined;
   /** `undefined`: the publish has no live part. */
   readonly live?: PlanLive | undefined;
 }
@@ -61,6 +64,8 @@ export interface NewPage {
   readonly dues?: readonly LaterDue[] | undefined;
   /** Its devices that do not get it. Whoever claims the page settles them without sending. */
   readonly leftOut?: readonly LeftOutDevices[] | undefined;
+  /** When it and the pages before are sent, if the publish says how many notifications per second. */
+  readonly taken?: TakenTimes | undefined;
 }
 
 /** Why a device of a page does not get it. */
@@ -78,6 +83,8 @@ export interface LeftOutDevices extends LeftOut {
 /** Devices of a page that are due at a time of their own. */
 export interface LaterDue {
   readonly atMs: number;
+  /** For how much of that they wait only because the publish sends so many notifications per second. */
+  readonly pacedMs?: number | undefined;
   readonly devices: readonly number[];
 }
 
@@ -99,6 +106,8 @@ export interface PageJob extends ClaimedDevices {
   readonly nextDueMs?: number | undefined;
   /** Devices that do not get it, by their numbers. */
   readonly leftOut?: ReadonlyMap<number, LeftOut> | undefined;
+  /** See `LaterDue`. By the numbers of devices; those that are missing have not waited. */
+  readonly pacedMs?: ReadonlyMap<number, number> | undefined;
 }
 
 /** Devices that are due for another attempt, all of one platform. */
@@ -113,6 +122,8 @@ export interface DueRetry {
   readonly device: number;
   /** Attempts made so far. */
   readonly attempts: number;
+  /** See `LaterDue`. */
+  readonly pacedMs?: number | undefined;
   /** The reason for which it is not tried any more. */
   readonly endedFor?: string | undefined;
   /** Whether it came back because its turn took too long: see `WAITED_FOR_ITS_TURN`. */
@@ -157,6 +168,8 @@ export type DeviceResult =
       readonly device: number;
       readonly platform: Platform;
       readonly attempts: number;
+      /** See `LaterDue`: it is kept for the next attempt. */
+      readonly pacedMs?: number | undefined;
       /** For `DEVICE_PAUSED` later, if older publishes wait for the device. */
       readonly dueAtMs: number;
       readonly reason: string;
@@ -249,6 +262,8 @@ export interface StoredDueTime {
   readonly atMs: number;
   /** The local time of the publish; `undefined`: quiet hours are why. */
   readonly local: LocalTime | undefined;
+  /** How many notifications the publish sends per second, if others are sent before this one for that reason. */
+  readonly perSecond?: number | undefined;
 }
 
 /** What happened to a publish at one device. */

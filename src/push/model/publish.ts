@@ -104,6 +104,8 @@ export interface PublishStatus {
   readonly sendAtMs: number | undefined;
   /** When the next devices are due that are due later than others; `undefined`: none waits for a time of its own. */
   readonly nextAtMs?: number | undefined;
+  /** Until when it sends, if it says how many notifications per second; `undefined`: none waits. */
+  readonly lastAtMs?: number | undefined;
   readonly platforms: Readonly<Record<Platform, PlatformCounts>>;
   /** The live result; `undefined`: it has no live part. */
   readonly live?: LiveStatus | undefined;

@@ -8,6 +8,7 @@ import type { Texts } from '../model/texts.ts';
 import { type Payloads, readPayloads } from '../payloads/payloads.ts';
 import { FieldFault } from '../refusal.ts';
 import { readLive } from './live.ts';
+import { readPerSecondField } from './per-second.ts';
 import {
   type PublishContext,
   readNewTarget,
@@ -66,6 +67,7 @@ export function readDraft(
   const sendAtMs = kept(readSendAtField(fields['sendAt'], context.nowMs))?.ms;
   const sendAtLocal = kept(readSendAtLocalField(fields, context.nowMs))?.time;
   const isUrgent = kept(readUrgent(fields['urgent']))?.isUrgent ?? false;
+  kept(readPerSecondField(fields['perSecond']));
   const live = kept(readLive(kind, fields['live'], context.liveRules))?.live;
   return { faults, target, payloads, texts, sendAtMs, sendAtLocal, isUrgent, live };
 }

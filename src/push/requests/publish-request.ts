@@ -10,6 +10,7 @@ import { readPayloads } from '../payloads/payloads.ts';
 import { FieldFault, PushRefusal, refuseField } from '../refusal.ts';
 import { withExactData } from './exact-data.ts';
 import { type LiveRules, readLive } from './live.ts';
+import { readPerSecondField } from './per-second.ts';
 import { readSendAt } from './send-at.ts';
 import { readSendAtLocal } from './send-at-local.ts';
 import { bodyToKeep } from './stored-body.ts';
@@ -77,6 +78,8 @@ function readFields(
   if (local instanceof FieldFault) return local;
   const urgent = readUrgent(fields['urgent']);
   if (urgent instanceof FieldFault) return urgent;
+  const perSecond = readPerSecondField(fields['perSecond']);
+  if (perSecond instanceof FieldFault) return perSecond;
   const live = readLive(kind, fields['live'], liveRules);
   if (live instanceof FieldFault) return live;
   return {

@@ -25,6 +25,7 @@ export function bodyToKeep(kind: PublishTarget['kind'], fields: JsonObject, text
     'sendAt',
     'sendAtLocal',
     'urgent',
+    'perSecond',
     'texts',
     'live',
     ...platforms,

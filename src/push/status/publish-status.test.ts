@@ -26,7 +26,7 @@ const status: PublishStatus = {
 
 it('writes a status as documented', () => {
   expect(JSON.stringify(publishStatusJson(status))).toBe(
-    `{"publishId":"${status.id}","state":"delivering","createdAt":"2026-11-21T16:57:03.007Z","sendAt":null,"nextAt":null,` +
+    `{"publishId":"${status.id}","state":"delivering","createdAt":"2026-11-21T16:57:03.007Z","sendAt":null,"nextAt":null,"lastAt":null,` +
       '"platforms":{' +
       '"apns":{"planned":10,"accepted":11,"retrying":12,"failed":13,"pruned":14,"expired":15,"cancelled":16},' +
       '"fcm":{"planned":20,"accepted":21,"retrying":22,"failed":23,"pruned":24,"expired":25,"cancelled":26},' +

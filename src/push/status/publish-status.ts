@@ -10,6 +10,7 @@ export function publishStatusJson(status: PublishStatus): object {
     createdAt: timeText(status.createdAtMs),
     sendAt: status.sendAtMs === undefined ? null : timeText(status.sendAtMs),
     nextAt: status.nextAtMs === undefined ? null : timeText(status.nextAtMs),
+    lastAt: status.lastAtMs === undefined ? null : timeText(status.lastAtMs),
     platforms: byPlatform((platform) => countsJson(status.platforms[platform])),
     ...(status.live !== undefined && { live: liveStatusJson(status.live) }),
     ...(status.rule !== undefined && { rule: ruleJson(status.rule) }),

@@ -514,6 +514,12 @@ export const migrations: readonly (readonly string[])[] = [
     'CREATE INDEX devices_of_imports ON devices (instance, origin, number) WHERE origin IS NOT NULL',
     'CREATE INDEX devices_at_open_hosts ON devices (instance, open_host) WHERE open_host IS NOT NULL',
   ],
+  [
+    // When the pages of a publish are sent that says how many notifications per second, as JSON; NULL: it does not. And for how
+    // long a device has waited for that, which does not shorten its time to live.
+    'ALTER TABLE publish_plans ADD COLUMN taken TEXT',
+    'ALTER TABLE publish_devices ADD COLUMN paced_ms BIGINT NOT NULL DEFAULT 0',
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

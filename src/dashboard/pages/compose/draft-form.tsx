@@ -66,6 +66,7 @@ export function DraftForm() {
         ))}
         <SendAt />
         <SendAtLocal />
+        <PerSecond />
       </div>
       <Urgent />
       <LanguageFields />
@@ -146,6 +147,31 @@ function SendAtLocal() {
           onInput={({ currentTarget: { value } }) => {
             const { sendAtLocal: _, ...others } = draft.value;
             draft.value = value === '' ? others : { ...others, sendAtLocal: value };
+          }}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** How fast it is sent. */
+function PerSecond() {
+  const { perSecond } = draft.value;
+  return (
+    <Field
+      label="Per second"
+      hint="How many notifications are sent each second. Empty: as fast as possible."
+    >
+      {(given) => (
+        <input
+          {...given}
+          type="number"
+          min={1}
+          max={1_000_000}
+          value={typeof perSecond === 'number' ? perSecond : ''}
+          onInput={({ currentTarget: { value } }) => {
+            const { perSecond: _, ...others } = draft.value;
+            draft.value = value === '' ? others : { ...others, perSecond: Number(value) };
           }}
         />
       )}

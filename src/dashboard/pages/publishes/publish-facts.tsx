@@ -48,7 +48,8 @@ export function Facts({
   readonly publish: PublishDetails;
   readonly atMs: number;
 }) {
-  const { id, target, rule, sendAtMs, nextAtMs, finishedAtMs, dueAtMs, seconds } = publish;
+  const { id, target, rule, sendAtMs, nextAtMs, lastAtMs, finishedAtMs, dueAtMs, seconds } =
+    publish;
   const rates = useRates(publish, atMs);
   const took = ((finishedAtMs ?? dueAtMs) - dueAtMs) / 1000;
   const { accepted } = totalOf(publish);
@@ -63,6 +64,7 @@ export function Facts({
         <Fact word="Published">{moment(publish.createdAtMs)}</Fact>
         <Fact word="Scheduled for">{sendAtMs !== null && moment(sendAtMs)}</Fact>
         <Fact word="Next devices are due">{nextAtMs !== null && moment(nextAtMs)}</Fact>
+        <Fact word="Sends until">{lastAtMs !== null && moment(lastAtMs)}</Fact>
         <Fact word="Over">{finishedAtMs !== null && moment(finishedAtMs)}</Fact>
         <Fact word="Now">{rates.length > 0 && <Rate rates={rates} />}</Fact>
         <Fact word="Speed">

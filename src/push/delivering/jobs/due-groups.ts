@@ -2,8 +2,10 @@ import type { InFlightJob } from './in-flight-job.ts';
 
 /** Devices of a job whose notification has the same lifetime, by their places. */
 export interface DueGroup {
-  /** When they were due. Their time to live starts here. */
+  /** When they were due. */
   readonly dueAtMs: number;
+  /** Their time to live starts here: later, if the publish sends so many notifications per second. */
+  readonly startMs: number;
   /** When they were first tried: quiet hours may have delayed it. */
   readonly triedFromMs: number;
   readonly places: readonly number[];
@@ -21,20 +23,24 @@ export function dueGroups(
   const { publish, recipients, storedPublish } = job;
   const { dueAtMs } = publish;
   const isShort = retryMs < LONGEST_NIGHT_MS;
-  if (storedPublish?.sendAtLocal === undefined && !isShort) {
-    return [{ dueAtMs, triedFromMs: dueAtMs, places }];
+  const { sendAtLocal, perSecond } = storedPublish ?? {};
+  if (sendAtLocal === undefined && perSecond === undefined && !isShort) {
+    return [{ dueAtMs, startMs: dueAtMs, triedFromMs: dueAtMs, places }];
   }
   const { dueTimes } = job;
   const groups = new Map<string, DueGroup & { readonly places: number[] }>();
   for (const place of places) {
     const recipient = recipients[place];
     if (recipient === undefined) continue;
-    const startMs = dueTimes?.startOf(recipient) ?? dueAtMs;
-    const triedFromMs = (isShort ? dueTimes?.firstTryOf(recipient) : undefined) ?? startMs;
-    const key = `${startMs} ${triedFromMs}`;
+    const pacedMs = job.pacedMs(recipient);
+    const dueMs = dueTimes?.startOf(recipient) ?? dueAtMs;
+    const startMs = dueMs + pacedMs;
+    const triedFromMs =
+      ((isShort ? dueTimes?.firstTryOf(recipient) : undefined) ?? dueMs) + pacedMs;
+    const key = `${dueMs} ${startMs} ${triedFromMs}`;
     const group = groups.get(key);
-    if (group === undefined) groups.set(key, { dueAtMs: startMs, triedFromMs, places: [place] });
-    else group.places.push(place);
+    if (group !== undefined) group.places.push(place);
+    else groups.set(key, { dueAtMs: dueMs, startMs, triedFromMs, places: [place] });
   }
   return [...groups.values()];
 }

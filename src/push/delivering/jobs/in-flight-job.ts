@@ -135,6 +135,14 @@ export class InFlightJob {
     return this.retries?.get(number)?.endedFor;
   }
 
+  /** For how long a device has waited because its publish sends so many notifications per second. */
+  pacedMs({ number }: Recipient): number {
+    const { claim } = this;
+    const pacedMs =
+      claim.what === 'page' ? claim.pacedMs?.get(number) : this.retries?.get(number)?.pacedMs;
+    return pacedMs ?? 0;
+  }
+
   /** Why a device of a page does not get it; `undefined`: it does. */
   leftOut({ number }: Recipient): LeftOut | undefined {
     return this.claim.what === 'page' ? this.claim.leftOut?.get(number) : undefined;

@@ -1,6 +1,7 @@
 import { audiencePages } from '../../audience.ts';
 import type { ClaimedPlan, PublishUnderWay } from '../../model/delivery.ts';
 import { platforms, type Recipient } from '../../model/device.ts';
+import { Pace, type TakenTimes } from '../../model/pace.ts';
 import { isFor } from '../../payloads/payloads.ts';
 import type { WantedPlans } from '../../planning-store.ts';
 import type { Deliverer } from '../deliverer.ts';
@@ -26,6 +27,10 @@ interface Plan {
   readonly publish: PublishUnderWay;
   readonly stored: StoredPublish;
   readonly dueTimes: DueTimes;
+  /** `undefined`: it does not say how many notifications it sends per second. */
+  pace: Pace | undefined;
+  /** When the pages in the store are sent. */
+  taken: TakenTimes | undefined;
   /** Users who got it in the app: their devices are left out. */
   readonly reached: ReadonlySet<string>;
   /** The last device that was planned. */
@@ -75,7 +80,7 @@ export class Planner {
   }
 
   /** Plans a claimed publish to its end. Never rejects. */
-  async plan({ publish, after, live }: ClaimedPlan): Promise<void> {
+  async plan({ publish, after, taken, live }: ClaimedPlan): Promise<void> {
     if (live === 'to-be-asked') {
       this.options.ports.live?.due(publish);
       return;
@@ -83,7 +88,7 @@ export class Planner {
     // The claim expired, and this server has claimed the plan again while it is still in progress.
     if (this.plans.has(publish.number)) return;
     this.plans.set(publish.number, publish.instance);
-    await this.planToEnd(publish, after, new Set(live?.reached));
+    await this.planToEnd({ publish, after, taken, live });
     this.plans.delete(publish.number);
     if (this.plans.size === 0) this.onEmpty?.();
   }
@@ -97,12 +102,7 @@ export class Planner {
     });
   }
 
-  /** Without the users of `reached`, who got it in the app. */
-  private async planToEnd(
-    publish: PublishUnderWay,
-    after: number,
-    reached: ReadonlySet<string>,
-  ): Promise<void> {
+  private async planToEnd({ publish, after, taken, live }: ClaimedPlan): Promise<void> {
     const { ports, access } = this.options;
     // Another server knows the instance, or this one will when the claim has expired.
     const instance = ports.instances.byNumber(publish.instance);
@@ -114,8 +114,16 @@ export class Planner {
       return;
     }
     if (after === 0) ports.events.started(publish);
-    const dueTimes = new DueTimes(publish, stored, instance.manners ?? {});
-    const plan: Plan = { publish, stored: without(stored, reached), dueTimes, reached, after };
+    const reached = new Set(live === 'to-be-asked' ? [] : live?.reached);
+    const plan: Plan = {
+      publish,
+      stored: without(stored, reached),
+      dueTimes: new DueTimes(publish, stored, instance.manners ?? {}),
+      pace: undefined,
+      taken,
+      reached,
+      after,
+    };
     while (!this.isStopping) {
       try {
         await this.addPages(plan);
@@ -131,11 +139,13 @@ export class Planner {
   /** Stops early if another server has continued the plan, or planning is to stop. */
   private async addPages(plan: Plan): Promise<void> {
     const { publish, stored } = plan;
+    const { perSecond } = stored;
+    plan.pace = perSecond === undefined ? undefined : new Pace(perSecond, plan.taken);
     const pages = audiencePages(this.guardedAudience(), {
       instance: publish.instance,
       target: stored.target,
       after: plan.after,
-      pageDevices: this.options.limits.pageDevices,
+      pageDevices: Math.min(this.options.limits.pageDevices, perSecond ?? Infinity),
     });
     // The last page also ends the plan, so one page is held back. Most publishes have only one.
     let page: Page | undefined;
@@ -145,6 +155,7 @@ export class Planner {
       );
       if (recipients.length > 0) {
         if (page !== undefined && !(await this.addPage(plan, page, false))) return;
+        if (page !== undefined && (await this.isFarAhead(plan))) return;
         page = { recipients, devices: countDevices(recipients), upTo: last };
       }
       if (this.isStopping) return;
@@ -161,7 +172,7 @@ export class Planner {
     const { recipients, devices: planned, upTo } = page;
     const { budget } = deliverer.held;
     const nowMs = ports.timers.now();
-    const { dues, leftOut, now } = splitByDue(recipients, plan.dueTimes, nowMs);
+    const { dues, leftOut, now } = splitByDue(recipients, plan, nowMs);
     const cap = plan.dueTimes.capOf(recipients, nowMs);
     // The store knows which devices have room, and says so to whoever claims the page.
     const isForStore = now.length === 0 || cap !== undefined;
@@ -182,6 +193,7 @@ export class Planner {
         isLast,
         dues,
         leftOut,
+        taken: plan.pace?.taken,
       },
       claimedUntilMs: isHere ? untilMs : undefined,
       heldUntilMs: isHeld ? untilMs : undefined,
@@ -194,6 +206,7 @@ export class Planner {
       // Another server has continued the plan.
       if (number === undefined) return false;
       plan.after = upTo;
+      plan.taken = plan.pace?.taken;
       this.showPage(publish, planned);
       if (isHere) {
         deliverer.deliverPlanned({
@@ -213,6 +226,22 @@ export class Planner {
     } finally {
       if (isHere) budget.release(instance, devices);
     }
+  }
+
+  /**
+   * Gives a plan back whose next page would be due much later, so that a slow publish to many devices has few rows. Those that
+   * wait for their local time may be among the rest of the audience, so all of it is read for them.
+   */
+  private async isFarAhead({ publish, stored, pace, after }: Plan): Promise<boolean> {
+    if (pace === undefined || stored.sendAtLocal !== undefined) return false;
+    const { ports, access, limits } = this.options;
+    const { pacedAheadMs } = limits;
+    const nowMs = ports.timers.now();
+    const nextMs = pace.freeFrom(nowMs);
+    if (nextMs < nowMs + pacedAheadMs) return false;
+    const untilMs = nextMs - pacedAheadMs / 2;
+    await access.ask(() => ports.store.postponePlan({ publish: publish.number, after, untilMs }));
+    return true;
   }
 
   /** Shows a page in the live streams of the instance, by platform. */

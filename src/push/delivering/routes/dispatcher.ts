@@ -210,14 +210,14 @@ export class Dispatcher {
     this.alarm = undefined;
   }
 
-  private prepare(job: InFlightJob, { dueAtMs, triedFromMs }: DueGroup): PreparedPublish {
-    const key = `${job.publish.number} ${dueAtMs} ${triedFromMs}`;
+  private prepare(job: InFlightJob, { dueAtMs, startMs, triedFromMs }: DueGroup): PreparedPublish {
+    const key = `${job.publish.number} ${dueAtMs} ${startMs} ${triedFromMs}`;
     const known = this.prepared.get(key);
     if (known !== undefined) return known;
     const { instanceId } = this.options;
     const { gateway, retryMs } = this;
     const publish = { ...job.publish, dueAtMs };
-    const lifetime = { retryMs, triedFromMs };
+    const lifetime = { retryMs, startMs, triedFromMs };
     const stored = job.storedPublish;
     const prepared = new PreparedPublish({ publish, stored, instanceId, gateway, ...lifetime });
     this.prepared.set(key, prepared);

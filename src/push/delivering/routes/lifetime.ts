@@ -37,7 +37,7 @@ interface LifetimeOptions {
   readonly dueAtMs: number;
   readonly retryMs: number;
   /** When it was first tried, if quiet hours delayed that. */
-  readonly triedFromMs?: number;
+  readonly triedFromMs?: number | undefined;
 }
 
 /**

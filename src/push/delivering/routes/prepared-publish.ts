@@ -30,8 +30,10 @@ export interface PreparedPublishOptions {
   readonly gateway: AnyGateway;
   /** For how long a notification is tried. */
   readonly retryMs: number;
+  /** When its time to live starts, if that is later than when it was due. */
+  readonly startMs?: number | undefined;
   /** When it was first tried, if quiet hours delayed that. */
-  readonly triedFromMs?: number;
+  readonly triedFromMs?: number | undefined;
 }
 
 /** A publish as one gateway sends it. What is the same for all devices is made once. */
@@ -48,15 +50,16 @@ export class PreparedPublish {
   private alike = 0;
   private lastReason = '';
 
-  constructor({ publish, stored, instanceId, gateway, ...lifetime }: PreparedPublishOptions) {
+  constructor(options: PreparedPublishOptions) {
+    const { publish, stored, instanceId, gateway } = options;
+    const { retryMs, startMs: dueAtMs = publish.dueAtMs, triedFromMs } = options;
     this.publish = publish;
     this.stored = stored;
     this.instanceId = instanceId;
-    const { dueAtMs } = publish;
     this.lifetime =
       stored === undefined
         ? OVER
-        : lifetimeOf(stored.payloads, gateway.platform, { dueAtMs, ...lifetime });
+        : lifetimeOf(stored.payloads, gateway.platform, { dueAtMs, retryMs, triedFromMs });
     this.deliver = this.prepareFor(gateway);
   }
 

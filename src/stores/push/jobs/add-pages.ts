@@ -2,6 +2,7 @@ import type { TransactionSQL } from 'bun';
 import type { PageCap } from '../../../push/model/cap.ts';
 import type { LeftOutDevices, NewPage } from '../../../push/model/delivery.ts';
 import { platforms } from '../../../push/model/device.ts';
+import type { TakenTimes } from '../../../push/model/pace.ts';
 import { skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, inPieces, isAmong } from '../../database/rows.ts';
 import { countForCaps } from '../devices/device-caps.ts';
@@ -10,6 +11,7 @@ import { writeDevices } from '../publishes/page-devices.ts';
 import { writeDues } from '../publishes/page-dues.ts';
 import { writeLeftOut } from '../publishes/page-left-out.ts';
 import type { BatchedChange, LockedItem } from '../publishes/publish-changes.ts';
+import { writeTaken } from './taken-times.ts';
 
 export interface PageToAdd {
   readonly page: NewPage;
@@ -41,12 +43,15 @@ export const addPages: BatchedChange<PageToAdd> = {
     const plannedTo = await readPlans(sql, open);
     const added: LockedItem<PageToAdd>[] = [];
     const moved = new Map<number, number>();
+    const takenOf = new Map<number, TakenTimes>();
     const ended = new Set<LockedPublish>();
     for (const one of open) {
       const { locked, item } = one;
       // Another server has continued the plan.
       if (plannedTo.get(locked.number) !== item.page.after) continue;
       added.push(one);
+      const { taken } = item.page;
+      if (taken !== undefined) takenOf.set(locked.number, taken);
       if (item.page.isLast === true) {
         plannedTo.delete(locked.number);
         ended.add(locked);
@@ -65,6 +70,7 @@ export const addPages: BatchedChange<PageToAdd> = {
     for (const [publish, upTo] of moved) {
       await sql`UPDATE publish_plans SET planned_to = ${upTo} WHERE publish = ${publish}`;
     }
+    for (const [publish, taken] of takenOf) await writeTaken(sql, publish, taken);
     if (ended.size === 0) return;
     for (const locked of ended) locked.state = 'delivering';
     const numbers = [...ended].map(({ number }) => number);

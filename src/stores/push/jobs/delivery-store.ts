@@ -16,6 +16,7 @@ import type {
   AddedPage,
   PlanEnd,
   PlanningStore,
+  PlanPostponed,
   WantedPlans,
 } from '../../../push/planning-store.ts';
 import type { OwnClaims, WorkClaims } from '../../../push/work-claims.ts';
@@ -49,6 +50,10 @@ export class StoredDeliveries implements PlanningStore, JobStore, WorkClaims {
 
   addPage(added: AddedPage): Promise<number | undefined> {
     return this.planning.addPage(added);
+  }
+
+  postponePlan(postponed: PlanPostponed): Promise<void> {
+    return this.planning.postpone(postponed);
   }
 
   endPlanning(end: PlanEnd): Promise<AfterJob> {

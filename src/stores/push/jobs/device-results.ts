@@ -19,6 +19,7 @@ type Trouble = Pick<
   readonly state: Exclude<CountName, 'planned' | 'accepted'>;
   /** When it is retried, if it is. */
   readonly dueAtMs: number | undefined;
+  readonly pacedMs?: number | undefined;
 };
 
 /** Counts devices that were deleted between planning and delivering. */
@@ -66,7 +67,7 @@ export async function recordResults(
       ON CONFLICT (publish, device) DO UPDATE SET
         state = excluded.state, attempts = excluded.attempts, changed_at = excluded.changed_at,
         due_at = excluded.due_at, ready_at = excluded.ready_at, leased_by = excluded.leased_by,
-        reason = excluded.reason, words = excluded.words`;
+        reason = excluded.reason, words = excluded.words, paced_ms = excluded.paced_ms`;
   }
 }
 
@@ -91,11 +92,11 @@ function troubleOf(
   if (result.what !== 'retry') return { ...common, state: result.what, dueAtMs: undefined };
   return state === 'cancelled'
     ? { ...common, state: 'cancelled', dueAtMs: undefined }
-    : { ...common, state: 'retrying', dueAtMs: result.dueAtMs };
+    : { ...common, state: 'retrying', dueAtMs: result.dueAtMs, pacedMs: result.pacedMs };
 }
 
 function troubleRow(locked: LockedPublish, trouble: Trouble, nowMs: number) {
-  const { platform, dueAtMs, ...rest } = trouble;
+  const { platform, dueAtMs, pacedMs = 0, ...rest } = trouble;
   return {
     ...rest,
     publish: locked.number,
@@ -105,6 +106,7 @@ function troubleRow(locked: LockedPublish, trouble: Trouble, nowMs: number) {
     due_at: dueAtMs ?? nowMs,
     ready_at: dueAtMs ?? null,
     leased_by: null,
+    paced_ms: pacedMs,
   };
 }
 

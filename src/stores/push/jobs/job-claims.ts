@@ -9,15 +9,17 @@ import { type BigInteger, isAmong } from '../../database/rows.ts';
 import type { Later } from '../../database/write-queue.ts';
 import type { LockedPublish } from '../publishes/locked-publish.ts';
 import { readDevices } from '../publishes/page-devices.ts';
-import { readDues } from '../publishes/page-dues.ts';
+import { readDues, type StoredDue } from '../publishes/page-dues.ts';
 import { readLeftOut } from '../publishes/page-left-out.ts';
 import { readPlaces } from '../publishes/page-places.ts';
 import { publishChanges } from '../publishes/publish-changes.ts';
 import { cancelPage } from './cancel-page.ts';
 import { claimedWork, isReady, type PendingClaim, readyInstances } from './due-work.ts';
 import { type Claim, claimFairly, claimOfBoth, oneByOne, roundRobin } from './fair-claims.ts';
+import { moveIfLate } from './late-pages.ts';
 
-interface PageRow {
+/** A page that this commit has claimed. */
+export interface PageRow {
   readonly number: BigInteger;
   readonly publish: BigInteger;
   readonly devices: string;
@@ -33,6 +35,7 @@ interface RetryRow {
   readonly platform: Platform;
   readonly attempts: number;
   readonly reason: string;
+  readonly paced_ms: BigInteger;
   /** The server whose claim has expired. */
   readonly leased_by: string | null;
   /** PostgreSQL's `ctid`. */
@@ -54,6 +57,9 @@ interface Claiming {
   readonly pending: PendingClaim<Job>[];
 }
 
+/** How often more is claimed if nothing of a claim is to be delivered. */
+const TRIES = 100;
+
 /** Claims pages and due retries. */
 export class JobClaims {
   private readonly database: Database;
@@ -69,11 +75,20 @@ export class JobClaims {
   }
 
   async claim(wanted: WantedJobs): Promise<readonly Job[]> {
+    for (let tries = 1; ; tries++) {
+      const claims = await this.claimOnce(wanted);
+      const jobs = claimedWork(claims);
+      // All that was claimed is cancelled, or was too late and is due later now.
+      if (jobs.length > 0 || claims.length === 0 || tries === TRIES) return jobs;
+    }
+  }
+
+  private async claimOnce(wanted: WantedJobs): Promise<readonly PendingClaim<Job>[]> {
     const tables = ['publish_pages', 'publish_devices'] as const;
     const ready = await readyInstances(this.database.read, tables, wanted);
     if (ready.size === 0) return [];
     this.pagesFirst = !this.pagesFirst;
-    const claims = await this.database.write(async (sql, later) => {
+    return await this.database.write(async (sql, later) => {
       const claiming: Claiming = { sql, later, wanted, pending: [] };
       const last = await claimFairly({
         owners: roundRobin(ready, this.lastInstance),
@@ -89,7 +104,6 @@ export class JobClaims {
       this.lastInstance = last ?? this.lastInstance;
       return claiming.pending;
     });
-    return claimedWork(claims);
   }
 
   /** The outer conditions repeat the inner ones, because another server may claim a row in between. */
@@ -116,6 +130,7 @@ export class JobClaims {
         needsBody: true,
         async run(of, locked) {
           if (locked.isOver) return await cancelPage(of, locked, page);
+          if (await moveIfLate(of, locked, row, nowMs)) return;
           const left = devicesLeft(row, nowMs);
           const publish = locked.underWay;
           claim.work = { what: 'page', page, publish, ...left, claimedUntilMs: untilMs };
@@ -132,7 +147,8 @@ export class JobClaims {
   ): Promise<number> {
     for (let claimed = 0; ; ) {
       const due: RetryRow[] = await sql`
-        SELECT publish, device, platform, attempts, reason, leased_by, ${placeOf(sql)} AS place
+        SELECT publish, device, platform, attempts, reason, paced_ms, leased_by,
+          ${placeOf(sql)} AS place
         FROM publish_devices WHERE ${isReady(sql, instance, nowMs)}
         ORDER BY instance, ready_at, publish, device LIMIT ${devicesPerJob} ${skipLocked(sql)}`;
       const groups = grouped(due).slice(0, count - claimed);
@@ -155,9 +171,10 @@ export class JobClaims {
       needsBody: true,
       async run(sql, locked) {
         const retries = rows
-          .map(({ device, attempts, reason }) => ({
+          .map(({ device, attempts, reason, paced_ms }) => ({
             device: Number(device),
             attempts,
+            pacedMs: Number(paced_ms),
             endedFor: reason === TOO_MANY_FOR_DEVICE ? reason : undefined,
             hasWaited: reason === WAITED_FOR_ITS_TURN,
           }))
@@ -208,15 +225,28 @@ function grouped(due: readonly RetryRow[]): readonly RetryGroup[] {
 function devicesLeft(
   { devices, done, dues, left_out }: PageRow,
   nowMs: number,
-): Pick<PageJob, 'devices' | 'nextDueMs' | 'leftOut'> {
+): Pick<PageJob, 'devices' | 'nextDueMs' | 'leftOut' | 'pacedMs'> {
   const all = readDevices(devices);
   if (done === '' && dues === '' && left_out === '') return { devices: all };
   const leftOut = readLeftOut(all, left_out);
-  const later = readDues(dues).filter(({ atMs }) => atMs > nowMs);
+  const times = readDues(dues);
+  const later = times.filter(({ atMs }) => atMs > nowMs);
   const places = [readPlaces(done), ...later.map((due) => due.places)];
   const left = all.filter((_, place) => !places.some((some) => some.has(place)));
   const nextDueMs = later.length === 0 ? undefined : Math.min(...later.map(({ atMs }) => atMs));
-  return { devices: left, nextDueMs, leftOut };
+  return { devices: left, nextDueMs, leftOut, pacedMs: pacedMsOf(all, times) };
+}
+
+function pacedMsOf(
+  devices: readonly number[],
+  dues: readonly StoredDue[],
+): ReadonlyMap<number, number> | undefined {
+  if (dues.every(({ pacedMs = 0 }) => pacedMs === 0)) return undefined;
+  return new Map(
+    dues.flatMap(({ places, pacedMs = 0 }) =>
+      [...places].map((place) => [devices[place] ?? 0, pacedMs] as const),
+    ),
+  );
 }
 
 async function cancelRetries(

@@ -1,6 +1,11 @@
 import type { TransactionSQL } from 'bun';
 import type { AfterJob, ClaimedPlan } from '../../../push/model/delivery.ts';
-import type { AddedPage, PlanEnd, WantedPlans } from '../../../push/planning-store.ts';
+import type {
+  AddedPage,
+  PlanEnd,
+  PlanPostponed,
+  WantedPlans,
+} from '../../../push/planning-store.ts';
 import type { Database } from '../../database/database.ts';
 import { isPostgres, skipLocked } from '../../database/dialect.ts';
 import type { BigInteger } from '../../database/rows.ts';
@@ -11,11 +16,13 @@ import { changeTogether, publishChanges } from '../publishes/publish-changes.ts'
 import { addPages, type PageToAdd } from './add-pages.ts';
 import { claimedWork, type PendingClaim, readyInstances } from './due-work.ts';
 import { claimFairly, roundRobin } from './fair-claims.ts';
+import { readTaken } from './taken-times.ts';
 
 interface PlanRow {
   readonly instance: BigInteger;
   readonly publish: BigInteger;
   readonly planned_to: BigInteger;
+  readonly taken: string | null;
   readonly live: number | null;
 }
 
@@ -70,6 +77,24 @@ export class Planning {
     return added.page;
   }
 
+  async postpone({ publish, after, untilMs }: PlanPostponed): Promise<void> {
+    const { server } = this;
+    await this.database.write(async (_, later) => {
+      later(publishChanges, {
+        publish,
+        async run(sql, { isOver }) {
+          if (isOver) return;
+          await sql`UPDATE publish_plans SET ready_at = ${untilMs}, leased_by = NULL
+            WHERE publish IN (
+              SELECT publish FROM publish_plans
+              WHERE publish = ${publish} AND planned_to = ${after} AND ended = 0
+                AND leased_by = ${server}
+              ${skipLocked(sql)})`;
+        },
+      });
+    });
+  }
+
   async end({ publish, after, nowMs }: PlanEnd): Promise<AfterJob> {
     const ended = await this.database.write(async (_, later) => {
       const answer: LockedAnswer = { after: 'stale' };
@@ -118,7 +143,7 @@ export class Planning {
       WITH due AS MATERIALIZED (${due})
       UPDATE publish_plans SET ready_at = ${untilMs}, leased_by = ${this.server}
       WHERE ready_at <= ${nowMs} AND publish IN (SELECT publish FROM due)
-      RETURNING instance, publish, planned_to, live`;
+      RETURNING instance, publish, planned_to, taken, live`;
     const turn = new Map(instances.map((instance, at) => [instance, at]));
     const turnOf = ({ instance }: PlanRow) => turn.get(Number(instance)) ?? 0;
     return claimed.sort((a, b) => turnOf(a) - turnOf(b) || Number(a.publish) - Number(b.publish));
@@ -137,7 +162,8 @@ export class Planning {
           return;
         }
         const live = plan.live === null ? undefined : await liveOfPlan(sql, publish, nowMs);
-        claim.work = { publish: locked.underWay, after: Number(plan.planned_to), live };
+        const after = Number(plan.planned_to);
+        claim.work = { publish: locked.underWay, after, taken: readTaken(plan.taken), live };
       },
     });
     return claim;

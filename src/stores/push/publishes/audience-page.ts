@@ -1,7 +1,7 @@
 import type { SQL } from 'bun';
 import type { BigInteger } from '../../database/rows.ts';
 import { readDevices } from './page-devices.ts';
-import { readDues } from './page-dues.ts';
+import { readDues, type StoredDue } from './page-dues.ts';
 import { readPlaces } from './page-places.ts';
 
 /** The state of a page for one of its devices. */
@@ -9,10 +9,10 @@ export interface StoredPageState {
   readonly state: 'waiting' | 'delivered' | 'cancelled';
   readonly done_at: BigInteger | null;
   /** When the device is due, if that is later than the publish. */
-  readonly dueAtMs: number | undefined;
+  readonly due: StoredDue | undefined;
 }
 
-interface PageRow extends Omit<StoredPageState, 'dueAtMs'> {
+interface PageRow extends Omit<StoredPageState, 'due'> {
   readonly first_device: BigInteger;
   readonly devices: string;
   readonly done: string;
@@ -34,5 +34,5 @@ export async function audiencePageOf(
   // Delivered for this device once its result is recorded, even if other devices of the page wait.
   const state = readPlaces(row.done).has(place) ? 'delivered' : row.state;
   const due = readDues(row.dues).find(({ places }) => places.has(place));
-  return { state, done_at: row.done_at, dueAtMs: due?.atMs };
+  return { state, done_at: row.done_at, due };
 }

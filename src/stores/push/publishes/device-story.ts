@@ -13,6 +13,7 @@ import {
 } from '../../../push/model/publish-outline.ts';
 import { findLanguage } from '../../../push/model/texts.ts';
 import type { DeviceKind } from '../../../push/model/token-kind.ts';
+import { readPerSecond } from '../../../push/requests/per-second.ts';
 import type { StoryKey, StoryStore } from '../../../push/story-store.ts';
 import { parseJsonObject } from '../../../runtime/json-object.ts';
 import type { Database } from '../../database/database.ts';
@@ -121,7 +122,7 @@ async function readStory(sql: SQL, key: StoryKey): Promise<DeviceStory | undefin
     removed: device.removed,
     matches,
     hasPayload: platforms.includes(device.platform),
-    due: page?.state === 'waiting' ? dueOf(publish, page.dueAtMs) : undefined,
+    due: page?.state === 'waiting' ? dueOf(publish, page.due) : undefined,
     preferences: device.preferences,
     text: apns?.kind === undefined ? textFor(languages, device.preferences) : undefined,
     tokenKind: device.tokenKind,
@@ -137,10 +138,15 @@ async function readStory(sql: SQL, key: StoryKey): Promise<DeviceStory | undefin
 }
 
 /** A publish with devices that wait has its body. */
-function dueOf({ body }: PublishRow, atMs: number | undefined): DeviceStory['due'] {
-  if (atMs === undefined) return undefined;
-  const { sendAtLocal } = parseJsonObject(body) ?? {};
-  return { atMs, local: typeof sendAtLocal === 'string' ? readLocalTime(sendAtLocal) : undefined };
+function dueOf({ body }: PublishRow, due: StoredPageState['due']): DeviceStory['due'] {
+  if (due === undefined) return undefined;
+  const { sendAtLocal, perSecond } = parseJsonObject(body) ?? {};
+  const { atMs, pacedMs = 0 } = due;
+  return {
+    atMs,
+    local: typeof sendAtLocal === 'string' ? readLocalTime(sendAtLocal) : undefined,
+    perSecond: pacedMs > 0 ? readPerSecond(perSecond) : undefined,
+  };
 }
 
 function textFor(

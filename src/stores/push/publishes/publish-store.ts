@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { TransactionSQL } from 'bun';
 import { countedBytes } from '../../../push/backlog-store.ts';
 import { byPlatform, type Platform } from '../../../push/model/device.ts';
+import { lastTaken } from '../../../push/model/pace.ts';
 import type {
   Acceptance,
   NewPublish,
@@ -23,6 +24,7 @@ import type { BigInteger } from '../../database/rows.ts';
 import type { CommitBatch } from '../../database/write-queue.ts';
 import { requireInstance, requireInstances } from '../../tenants/instance-presence.ts';
 import { readCounts } from '../devices/instance-counts.ts';
+import { readTaken } from '../jobs/taken-times.ts';
 import { audiencePageOf } from './audience-page.ts';
 import { cancelPublish } from './cancel-publish.ts';
 import { liveAskRow, untilAnswered } from './live-results.ts';
@@ -43,6 +45,7 @@ interface StatusRow extends Readonly<Record<CountName, BigInteger | null>>, Live
   readonly reason: string | null;
   readonly devices: BigInteger | null;
   readonly next_at: BigInteger | null;
+  readonly taken: string | null;
 }
 
 interface PlanRow {
@@ -176,7 +179,8 @@ export class StoredPublishes implements PublishStore {
         retrying, failed, pruned, expired, cancelled, reason, reasons.devices,
         phase, push, wait_ms, users, reached, silent, absent, connections, why, rule,
         (SELECT MIN(ready_at) FROM publish_pages
-          WHERE publish = publishes.number AND dues <> '' AND ready_at IS NOT NULL) AS next_at
+          WHERE publish = publishes.number AND dues <> '' AND ready_at IS NOT NULL) AS next_at,
+        (SELECT taken FROM publish_plans WHERE publish = publishes.number) AS taken
       FROM publishes
       LEFT JOIN publish_live_asks AS live ON live.publish = publishes.number
       LEFT JOIN publish_feedback AS feedback ON feedback.publish = publishes.number
@@ -190,13 +194,15 @@ export class StoredPublishes implements PublishStore {
       await requireInstance(read, instance);
       return undefined;
     }
+    const nextAtMs = row.next_at === null ? undefined : Number(row.next_at);
     const sendAtMs = row.send_at === null ? undefined : Number(row.send_at);
     return {
       id,
       state: stateAt(row, nowMs),
       createdAtMs: Number(row.created_at),
       sendAtMs,
-      nextAtMs: row.next_at === null ? undefined : Number(row.next_at),
+      nextAtMs,
+      lastAtMs: nextAtMs && lastTaken(readTaken(row.taken)),
       platforms: countsOf(rows),
       live: liveStatusOf(row),
       rule: ruleCauseOf(row),

@@ -6,6 +6,7 @@ import type { DeliverySetup, OpenDeliveryStores } from './delivery-setup.ts';
 import { duesContract } from './dues.contract.ts';
 import { givingWayContract } from './giving-way.contract.ts';
 import { jobStoreContract } from './job-store.contract.ts';
+import { paceContract } from './pace.contract.ts';
 import { pausedDevicesContract } from './paused-devices.contract.ts';
 import { planningStoreContract } from './planning-store.contract.ts';
 import { retriesContract } from './retries.contract.ts';
@@ -44,6 +45,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
       givingWayContract,
       pausedDevicesContract,
       duesContract,
+      paceContract,
       capsContract,
       workClaimsContract,
       storyStoreContract,

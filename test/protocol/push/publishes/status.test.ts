@@ -66,6 +66,7 @@ describe('the status of a publish', () => {
         state: 'scheduled',
         sendAt,
         nextAt: null,
+        lastAt: null,
         platforms: { apns: NO_DEVICES, fcm: NO_DEVICES, web: NO_DEVICES },
         delivered: 0,
         opened: 0,

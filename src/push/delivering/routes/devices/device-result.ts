@@ -12,7 +12,9 @@ export function settleDevice(
   after: After,
 ): void {
   job.taps.watched?.get(job.instance)?.record(eventOf(job.publish.id, recipient, attempts, after));
-  job.settle(resultOf(recipient, attempts, after));
+  const result = resultOf(recipient, attempts, after);
+  const pacedMs = result.what === 'retry' ? job.pacedMs(recipient) : 0;
+  job.settle(result.what === 'retry' && pacedMs > 0 ? { ...result, pacedMs } : result);
 }
 
 /** Makes the result of a device as it is stored. `attempts` includes the last one. */

@@ -30,6 +30,7 @@ describe('the status of a publish', () => {
         createdAt: '2027-01-15T08:00:00.000Z',
         sendAt: null,
         nextAt: null,
+        lastAt: null,
         platforms: { apns: NO_COUNTS, fcm: NO_COUNTS, web: NO_COUNTS },
         delivered: 0,
         opened: 0,
