@@ -89,7 +89,7 @@ interface PlanOptions {
 
 /** Runs the tests of a plan, prints what fails and the sums, and returns the exit code. */
 async function runPlan(
-  { tools, unit, servers, faults }: Plan,
+  { tools, unit, servers, needNoBuild, faults }: Plan,
   { folder, children, options, processes }: PlanOptions,
 ): Promise<number> {
   const results = new Results();
@@ -107,7 +107,7 @@ async function runPlan(
     if (code !== 0) return code;
   }
   for (const one of unit) await run(one, [`--parallel=${UNIT_PROCESSES}`, '--no-isolate']);
-  if (servers.length > 0) await build(folder, children);
+  if (servers.length > 0 && needNoBuild !== true) await build(folder, children);
   for (const one of servers) await run(one, [`--parallel=${processes}`]);
   if (faults !== undefined) {
     console.log('Servers that break while clients use them:');

@@ -46,6 +46,15 @@ it.each([[['test/cli']], [['src/channels', 'test/cli']], [['source']]])(
   },
 );
 
+it('builds nothing for simulations and contracts alone', () => {
+  for (const paths of [['test/simulation'], ['./test/simulation/worlds/', 'test/contracts']]) {
+    expect(plan('chosen', paths).needNoBuild).toBe(true);
+  }
+  for (const paths of [['test/simulation', 'test/cli'], ['test/simulations']]) {
+    expect(plan('chosen', paths).needNoBuild).toBeUndefined();
+  }
+});
+
 it('needs the programs of clusters too where servers are over Redis', () => {
   expect(plan('chosen', ['test/cli'], true).tools).toEqual(['test/cli', 'test/cluster']);
 });

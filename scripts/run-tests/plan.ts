@@ -17,6 +17,8 @@ export interface Plan {
   readonly unit: readonly Run[];
   /** Tests with servers, which run from what is built for them. */
   readonly servers: readonly Run[];
+  /** Nothing is built for them, because these start no server in a process of its own. */
+  readonly needNoBuild?: true;
   /** The words after `test/faults/run.ts`, which runs from that as well; `undefined`: it does not run. */
   readonly faults?: readonly string[];
 }
@@ -34,6 +36,9 @@ export const ON_REQUEST: Readonly<Record<string, string>> = {
 };
 
 const CLUSTER = 'test/cluster';
+
+/** Folders of tests that start no server in a process of its own. */
+const WITHOUT_SERVERS = ['test/simulation', 'test/contracts'];
 
 /** Most of the time, scenes wait. */
 const FAULTS = ['--small', '--at-once', '10'];
@@ -83,7 +88,11 @@ export function planOf(request: Request, testFiles: readonly string[], overRedis
   }
   if (paths.every(isUnit)) return { tools: undefined, unit: [{ paths }], servers: [] };
   const tools = overRedis ? [...paths, CLUSTER] : paths;
-  return { tools, unit: [], servers: [{ paths }] };
+  const isWithout = (path: string) => WITHOUT_SERVERS.some((folder) => isIn(path, folder));
+  return {
+    ...{ tools, unit: [], servers: [{ paths }] },
+    ...(paths.every(isWithout) && { needNoBuild: true }),
+  };
 }
 
 /** The tests of clusters; and what clients and backends see, on other servers and over other transports, which paths narrow down. */
@@ -131,6 +140,10 @@ function withoutRequest(testFiles: readonly string[]): readonly string[] {
 /** Makes `bun test` take a folder for itself: it would take `src` for a part of paths. */
 function exact(folder: string): string {
   return `./${folder}`;
+}
+
+function isIn(path: string, folder: string): boolean {
+  return `${path.replace(/^\.\//, '')}/`.startsWith(`${folder}/`);
 }
 
 function isUnit(path: string): boolean {

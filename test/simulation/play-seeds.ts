@@ -82,6 +82,13 @@ export async function playSeeds(
   await Promise.all(Array.from({ length: cores }, play));
 }
 
+/** What processes that compute all the time have. `npm test` lets others, which mostly wait, compile less. */
+function environment(): Record<string, string | undefined> {
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith('BUN_JSC_threshold'));
+  // Few seeds do not pay for the slowest compiler.
+  return { ...Object.fromEntries(own), BUN_JSC_useFTLJIT: '0' };
+}
+
 async function playChunk(
   order: ProcessOrder,
   onSeed: (line: SeedLine) => void,
@@ -89,8 +96,7 @@ async function playChunk(
 ): Promise<void> {
   const script = join(import.meta.dir, 'seeds-process.ts');
   const child = Bun.spawn([process.execPath, script, JSON.stringify(order)], {
-    // Few seeds do not pay for the slowest compiler.
-    env: { ...process.env, BUN_JSC_useFTLJIT: '0' },
+    env: environment(),
     stdio: ['ignore', 'pipe', order.isTraced === true ? 'inherit' : 'pipe'],
   });
   const problems = child.stderr === undefined ? '' : new Response(child.stderr).text();

@@ -71,11 +71,7 @@ export const VERIFY_OPTIONS: readonly Option[] = [
     value: 'PORT',
     help: `Also listen on this port for the webhooks of the app, and check them. Needs --seconds ${SECONDS_WITH_WEBHOOKS} or more.`,
   },
-  {
-    name: 'history',
-    value: 'FILE',
-    help: 'Keep the recording in a new file. It has no secret.',
-  },
+  { name: 'history', value: 'FILE', help: 'Keep the recording in a new file. It has no secret.' },
   {
     name: 'check',
     value: 'FILE',

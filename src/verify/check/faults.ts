@@ -28,32 +28,23 @@ export const excuses: readonly Excuse[] = [
 /** After the end of a fault, nothing is late for this time. Milliseconds. */
 const LATE_MS = 5000;
 
-/** How long after the end of a fault lists and counts may be wrong. Milliseconds. */
-const SETTLING_MS: Readonly<Record<FaultKind, number>> = {
-  kill: 15_000,
-  power: 15_000,
-  pause: 10_000,
-  'cut-off': 10_000,
-  stop: LATE_MS,
-  'redis-away': LATE_MS,
-  'redis-lost': LATE_MS,
-  'store-away': LATE_MS,
-  clock: LATE_MS,
-  gateway: LATE_MS,
-};
+/** How long after the end of a fault lists and counts may be wrong, if longer. Milliseconds. */
+const LONGER_MS = new Map<FaultKind, number>([
+  ['kill', 15_000],
+  ['power', 15_000],
+  ['pause', 10_000],
+  ['cut-off', 10_000],
+]);
+const settlingMs = (what: FaultKind) => LONGER_MS.get(what) ?? LATE_MS;
 
-/** While these last, and for as long afterwards as lists may be wrong, clients may come and go without being noticed. */
-const HIDING: readonly FaultKind[] = [
-  'kill',
-  'power',
-  'pause',
-  'cut-off',
-  'redis-away',
-  'redis-lost',
-];
+/** Faults that end a server without a word. */
+const ENDING: readonly FaultKind[] = ['kill', 'power'];
 
 /** Faults that keep a server from stating in Redis whom it holds. */
 const UNSTATED: readonly FaultKind[] = ['pause', 'cut-off', 'redis-away', 'redis-lost'];
+
+/** While these last, and for as long afterwards as lists may be wrong, clients may come and go without being noticed. */
+const HIDING = [...ENDING, ...UNSTATED];
 
 /** How long after a loss of Redis' data the servers state whom they hold. Milliseconds. */
 const STATED_MS = 10_000;
@@ -74,7 +65,7 @@ export class Faults {
   add({ what, t, until = t }: LineOf<'fault'>): void {
     const end = Math.max(t, until);
     this.all.push({ what, from: t, until: end });
-    this.settledAt = Math.max(this.settledAt, end + SETTLING_MS[what]);
+    this.settledAt = Math.max(this.settledAt, end + settlingMs(what));
     this.webhooksSettledAt = Math.max(this.webhooksSettledAt, end + WEBHOOKS_MS);
   }
 
@@ -103,7 +94,7 @@ export class Faults {
 
   /** A kill between two times whose unwritten webhooks another server was to send, but Redis lost them before it had. */
   lostInheritance(from: number, to: number): string | undefined {
-    const kills = this.during(from, to + WRITTEN_MS, ['kill', 'power']);
+    const kills = this.during(from, to + WRITTEN_MS, ENDING);
     const isLost = (kill: Fault) =>
       kill.from >= from && this.any(['redis-lost'], kill.from, kill.from + WEBHOOKS_MS);
     return describe(kills.find(isLost));
@@ -113,13 +104,13 @@ export class Faults {
   mayHide(gone: number, back: number): boolean {
     return this.during(gone, back, HIDING).some(({ what, from, until }) => {
       const meanwhile = Math.max(0, Math.min(until, back) - Math.max(from, gone));
-      return back - gone - meanwhile <= SETTLING_MS[what];
+      return back - gone - meanwhile <= settlingMs(what);
     });
   }
 
   /** Until when a server may count a connection that ended at a time: it notices the end later if that came with a fault. */
   countedUntil(t: number): number {
-    const settled = this.during(t, t, HIDING).map(({ what, until }) => until + SETTLING_MS[what]);
+    const settled = this.during(t, t, HIDING).map(({ what, until }) => until + settlingMs(what));
     return Math.max(t, ...settled);
   }
 

@@ -18,12 +18,16 @@ export interface Triggered {
   readonly key?: string;
 }
 
-export interface BackendOptions {
-  /** Requests take turns. */
-  readonly to: readonly Destination[];
+/** What a backend and clients have in common. */
+export interface Shared {
   readonly credentials: Credentials;
   readonly timeoutMs: number;
   readonly recorder: Recorder;
+}
+
+interface BackendOptions extends Shared {
+  /** Requests take turns. */
+  readonly to: readonly Destination[];
   /** Called when the server answers that the app may not send any more. */
   readonly onForbidden: (answer: string) => void;
 }

@@ -16,12 +16,13 @@ import {
 import { askForWebSocket, Conversation, isAccepted } from '../../doctor/client/conversation.ts';
 import { type Ending, NO_CLOSE_FRAME } from '../../doctor/client/inbox.ts';
 import { type Destination, Link } from '../../doctor/client/link.ts';
-import { type Credentials, channelAuth } from '../../doctor/client/signed-request.ts';
+import { channelAuth } from '../../doctor/client/signed-request.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import type { Fields, Op } from '../history/line.ts';
+import type { Shared } from './backend.ts';
 import { Place } from './place.ts';
 import type { Part } from './plan.ts';
-import { type Recorder, recorded } from './recorder.ts';
+import { recorded } from './recorder.ts';
 import { Silence } from './silence.ts';
 
 const CLIENT_NAME = 'fanfare-verify';
@@ -43,17 +44,18 @@ type Silent = Pick<Fields['close'], 'heard' | 'until'>;
 /** Lines about a connection. */
 type OfClient = { [O in Op]: Fields[O] extends { readonly c: number } ? O : never }[Op];
 
-export interface CrowdClientOptions {
+/** What clients have in common. */
+export interface SharedByClients extends Shared {
+  /** After this time without a message a client asks for one, if the server does not demand it earlier. Milliseconds. */
+  readonly askAfterMs?: number | undefined;
+  readonly timers: Timers;
+}
+
+interface CrowdClientOptions extends SharedByClients {
   /** From 1 on. */
   readonly number: number;
   readonly part: Part;
   readonly to: Destination;
-  readonly credentials: Credentials;
-  readonly timeoutMs: number;
-  readonly recorder: Recorder;
-  /** After this time without a message a client asks for one, if the server does not demand it earlier. Milliseconds. */
-  readonly askAfterMs?: number | undefined;
-  readonly timers: Timers;
   /** Called when the server refuses the client, with its reason. It then gives up. */
   readonly onRefused: (reason: string) => void;
 }

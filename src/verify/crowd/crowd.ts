@@ -1,23 +1,14 @@
 import type { Destination } from '../../doctor/client/link.ts';
-import type { Credentials } from '../../doctor/client/signed-request.ts';
-import type { Timers } from '../../runtime/ports.ts';
 import { Backend } from './backend.ts';
-import { CrowdClient } from './crowd-client.ts';
+import { CrowdClient, type SharedByClients } from './crowd-client.ts';
 import { cutPauseMs, isQuiet, type Plan, partOf, triggersUntil } from './plan.ts';
-import type { Recorder } from './recorder.ts';
 
-export interface CrowdOptions {
+interface CrowdOptions extends SharedByClients {
   readonly plan: Plan;
   /** Where clients connect; they spread over all. */
   readonly clientsTo: readonly Destination[];
   /** Where events are triggered. */
   readonly apiTo: readonly Destination[];
-  readonly credentials: Credentials;
-  readonly timeoutMs: number;
-  readonly recorder: Recorder;
-  readonly timers: Timers;
-  /** See `CrowdClientOptions`. */
-  readonly askAfterMs?: number;
   /** Ends the run early. */
   readonly stop: AbortSignal;
 }
@@ -77,7 +68,7 @@ export class Crowd {
     const triggersEnd = triggersUntil(plan) * 1000;
     let due = 0;
     let before = recorder.now;
-    while (!this.isOver(stop) && this.goesOn(recorder.now)) {
+    while (!stop.aborted && this.goesOn(recorder.now)) {
       const { now } = recorder;
       if (now < triggersEnd && this.clients.some(({ isReady }) => isReady)) {
         due = Math.min(due + (plan.rate * (now - before)) / 1000, plan.rate);
@@ -94,13 +85,10 @@ export class Crowd {
 
   /** A run ends after its time, or a little later if not everything could be compared yet. */
   private goesOn(now: number): boolean {
+    if (this.refused !== undefined || this.options.recorder.isFull) return false;
     const endMs = this.options.plan.seconds * 1000;
     const isComplete = this.isCalmNoted && this.backend.isIdle;
     return now < endMs || (now < endMs + LONGER_MS && !isComplete);
-  }
-
-  private isOver(stop: AbortSignal): boolean {
-    return stop.aborted || this.refused !== undefined || this.options.recorder.isFull;
   }
 
   /** Triggers something; returns how many events that was. */

@@ -25,12 +25,8 @@ export interface Channels {
   readonly kept: string | undefined;
 }
 
-/** The names of channels that an app may need. */
-export interface Prefixes {
-  readonly guarded: string;
-  readonly presence: string;
-  readonly kept: string | undefined;
-}
+/** How the channels begin that an app may have rules for. */
+export type Prefixes = Pick<Channels, 'guarded' | 'presence' | 'kept'>;
 
 export const DEFAULT_PREFIXES: Prefixes = {
   guarded: 'private-verify-',

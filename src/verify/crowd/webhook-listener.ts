@@ -15,8 +15,6 @@ export interface WebhookListenerOptions {
 
 /** Takes the webhooks of the app. Those of other channels are accepted and forgotten. */
 export class WebhookListener implements AsyncDisposable {
-  /** Requests with a wrong signature. */
-  unsigned = 0;
   private readonly options: WebhookListenerOptions;
   private readonly server: Server;
 
@@ -57,9 +55,7 @@ export class WebhookListener implements AsyncDisposable {
     const expected = createHmac('sha256', secret).update(body).digest();
     const given = Buffer.from(typeof signature === 'string' ? signature : '', 'hex');
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-      this.unsigned++;
-      response.writeHead(401).end();
-      return;
+      return void response.writeHead(401).end();
     }
     const content = recordOf(body.toString());
     const time = Number(content?.['time_ms']);

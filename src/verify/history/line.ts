@@ -1,3 +1,4 @@
+import type { Resumption } from '../../doctor/client/client-messages.ts';
 import { isJsonObject } from '../../runtime/json-object.ts';
 
 /** A history: what one run of clients and a backend has sent and received, in the order in which it happened. */
@@ -21,14 +22,6 @@ export interface Rules {
   readonly kept: readonly string[];
   /** Channels whose newcomers get earlier events. */
   readonly replay: readonly string[];
-}
-
-/** What a server says about resuming, in the confirmation of a subscription. */
-export interface Resumed {
-  readonly ok: boolean;
-  readonly missed: number;
-  /** The newest event of the channel. */
-  readonly id: string;
 }
 
 export const faultKinds = [
@@ -92,7 +85,7 @@ const whole = kind<number>(
   'a whole number',
   (value) => Number.isSafeInteger(value) && time.is(value),
 );
-const resumed = kind<Resumed>('an object with ok, missed and id', (value) => {
+const resumed = kind<Resumption>('an object with ok, missed and id', (value) => {
   const { ok, missed, id } = isJsonObject(value) ? value : {};
   return typeof ok === 'boolean' && whole.is(missed) && text.is(id);
 });

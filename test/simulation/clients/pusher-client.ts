@@ -1,8 +1,7 @@
 import PusherJs, { type Channel } from 'pusher-js';
 import { resume } from '../../../sdk/resume/index.js';
-import { recordOf } from '../../../src/doctor/client/client-messages.ts';
+import { type Resumption, recordOf } from '../../../src/doctor/client/client-messages.ts';
 import { channelAuth } from '../../../src/doctor/client/signed-request.ts';
-import type { Resumed } from '../../../src/verify/history/line.ts';
 import { kernelInUse } from '../kernel/globals.ts';
 import { ClientRequest } from '../network/client-request.ts';
 import { CLIENT_EVENT, type ClientWorld, type CrowdMember, type Part } from './crowd-member.ts';
@@ -257,6 +256,6 @@ export class PusherClient implements CrowdMember {
 function confirmationOf(frame: string) {
   const data = recordOf(recordOf(frame)?.['data']);
   const ids = recordOf(data?.['presence'])?.['ids'];
-  const resumed = recordOf(data?.['resume']) as Resumed | undefined;
+  const resumed = recordOf(data?.['resume']) as Resumption | undefined;
   return { members: Array.isArray(ids) ? ids.map(String) : undefined, resumed };
 }

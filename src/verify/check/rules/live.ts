@@ -1,19 +1,10 @@
+import { faultKinds } from '../../history/line.ts';
 import type { Connection } from '../model.ts';
 import type { Published } from '../publishes.ts';
 import { type MakeRule, seconds } from '../rule.ts';
 
 /** During these, a user may have the event and be notified all the same. */
-const BOTH = [
-  'kill',
-  'stop',
-  'pause',
-  'cut-off',
-  'redis-away',
-  'redis-lost',
-  'store-away',
-  'power',
-  'clock',
-] as const;
+const BOTH = faultKinds.filter((what) => what !== 'gateway');
 
 /** The first time that a client of a user has an event. */
 interface Had {

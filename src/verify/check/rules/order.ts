@@ -77,17 +77,13 @@ export const order: MakeRule = (recording, report) => {
           one.text ??= `client ${reverse.client.id} received event ${events.nameOf(to)} before ${events.nameOf(from)} in ${chain.channel.name}, and client ${chain.client.id} the other way round`;
         });
       }
-      for (const { chain, events: wrong, text } of found.values()) {
+      for (const { chain, events: wrong, text: known } of found.values()) {
+        const { client, channel } = chain;
         const names = Array.from(wrong, (event) => events.nameOf(event));
-        const { name } = chain.channel;
-        report.broken({
-          channel: name,
-          client: chain.client.id,
-          events: names,
-          t: Math.min(...Array.from(wrong, (event) => recording.at(events.seen.get(event)))),
-          text:
-            text ?? `no order of the events ${names.join(', ')} in ${name} is that of all clients`,
-        });
+        const none = `no order of the events ${names.join(', ')} in ${channel.name} is that of all clients`;
+        const t = Math.min(...Array.from(wrong, (event) => recording.at(events.seen.get(event))));
+        const seen = { channel: channel.name, client: client.id, events: names, t };
+        report.broken({ ...seen, text: known ?? none });
       }
     },
   };
