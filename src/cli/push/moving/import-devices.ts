@@ -10,6 +10,7 @@ import type { SourceDevice } from './sources/source-row.ts';
 import { sourceNames, sourceOf, sources } from './sources/sources.ts';
 import { textOf } from './sources/text-source.ts';
 import { PUSH_LISTENER_OPTIONS } from './transfer-options.ts';
+import { interestOf, validationOf } from './validation.ts';
 
 /** What devices of an import have in common, if nothing else is given. */
 const NAME = 'import';
@@ -140,11 +141,6 @@ function rateOf(given: Arguments): number {
   return rate;
 }
 
-/** The interest by which the devices of an import can be reached. */
-function interestOf(name: string): string {
-  return `import-${name}`;
-}
-
 function withInterests(
   row: SourceDevice,
   more: readonly string[],
@@ -156,14 +152,9 @@ function withInterests(
   return interests.size === own.length ? row : { ...row, interests: [...interests] };
 }
 
-/** Slow enough to leave most of what Google allows a project to other publishes. */
-const VALIDATED_PER_SECOND = 200;
-
 /** Lets Google check the tokens of an interest. Returns the id of the publish. */
 async function validate(backend: PushBackend, interest: string): Promise<string> {
-  const fcm = { validate_only: true, data: { import: interest } };
-  const body = JSON.stringify({ interests: [interest], perSecond: VALIDATED_PER_SECOND, fcm });
-  const { publishId } = await backend.publish(body);
+  const { publishId } = await backend.publish(JSON.stringify(validationOf(interest)));
   return String(publishId);
 }
 

@@ -3,7 +3,7 @@ import type { PublishPreview } from '../../api/answers.ts';
 import { call, type Failed, failedOf } from '../../api/client.ts';
 import { asCurl, asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
-import { count, counted } from '../../parts/formats.ts';
+import { count, counted, duration } from '../../parts/formats.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { address } from '../../routing/router.ts';
@@ -102,7 +102,7 @@ function audienceWords(preview: PublishPreview | undefined): string {
     return `No device would get it${why}.${others}${here}`;
   }
   const parts = Object.entries(platforms).map(([name, many]) => `${count(many)} ${name}`);
-  return `${more ? 'More than ' : ''}${counted(devices, 'device')} would get it${laterWords(audience)}: ${parts.join(' · ')}.${languageWords(audience)}${others}${here}`;
+  return `${more ? 'More than ' : ''}${counted(devices, 'device')} would get it${laterWords(audience)}: ${parts.join(' · ')}.${paceWords(devices, more)}${languageWords(audience)}${others}${here}`;
 }
 
 type Audience = NonNullable<PublishPreview['audience']>;
@@ -111,6 +111,14 @@ function laterWords({ later, quiet }: Audience): string {
   if (later === 0) return ' now';
   const waiting = quiet === 0 ? '' : ` (${count(quiet)} after their quiet hours)`;
   return `, ${count(later)} of them later${waiting}`;
+}
+
+/** How long it takes, if it sends so many per second. */
+function paceWords(devices: number, more: boolean): string {
+  const { perSecond } = draft.value;
+  if (typeof perSecond !== 'number' || perSecond < 1) return '';
+  const time = duration((devices / perSecond) * 1000);
+  return ` At ${count(perSecond)} per second that takes ${more ? 'more than ' : ''}${time}.`;
 }
 
 function languageWords({ languages }: Audience): string {
