@@ -18,13 +18,14 @@ export function serverUsEach({ cpu, devices }: DeliveryRun): number {
 
 /** Prints one run on one line, as progress. */
 export function printBroadcast(run: BroadcastRun): string {
-  const { devices, seconds, peakBytes, serverUsEach: us } = run;
-  return `${whole(devices)} devices: ${tenths(seconds)} s, ${tenths(us)} µs each, at most ${whole(peakBytes / MIB)} MiB`;
+  const { devices, publishes, seconds, peakBytes, serverUsEach: us } = run;
+  return `${publishes} × ${whole(devices)} devices: ${tenths(seconds)} s, ${tenths(us)} µs each, at most ${whole(peakBytes / MIB)} MiB`;
 }
 
 /** The last run is the large one. */
 export function printMemory(runs: readonly BroadcastRun[]): string {
   const rows = runs.map((run) => [
+    String(run.publishes),
     whole(run.devices),
     whole(run.bytesBefore / MIB),
     whole(run.peakBytes / MIB),
@@ -40,7 +41,16 @@ export function printMemory(runs: readonly BroadcastRun[]): string {
   return [
     'memory of the server, and publishes to a single device meanwhile',
     ...align([
-      ['devices', 'MiB before', 'MiB at most', 'seconds', 'server µs each', 'single s', 'of'],
+      [
+        'publishes',
+        'devices',
+        'MiB before',
+        'MiB at most',
+        'seconds',
+        'server µs each',
+        'single s',
+        'of',
+      ],
       ...rows,
     ]),
     verdict(`memory ${ratio(found)} <= ${max}`, found <= MEMORY_RATIO_MAX),

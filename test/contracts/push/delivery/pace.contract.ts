@@ -161,7 +161,7 @@ export function paceContract(current: () => DeliverySetup): void {
       const after = devices[1] ?? 0;
       await store.postponePlan({ publish: number, after, untilMs: UNTIL_MS });
       // A server that has given a plan back no longer extends its claim.
-      await store.extend({ plans: [number], jobs: [] }, NOW_MS + LEASE_MS);
+      await store.extend({ plans: [number], jobs: [] }, UNTIL_MS + LEASE_MS);
       const claim = () =>
         other.claimPlans({
           nowMs: scene.nowMs,
@@ -184,6 +184,7 @@ export function paceContract(current: () => DeliverySetup): void {
       const after = devices[1] ?? 0;
       await store.postponePlan({ publish: number, after, untilMs: UNTIL_MS });
       await other.postponePlan({ publish: number, after: 0, untilMs: UNTIL_MS });
+      expect(await store.claimPlans(terms)).toEqual([]);
       scene.nowMs += LEASE_MS;
       const again = { ...terms, nowMs: scene.nowMs, untilMs: scene.nowMs + LEASE_MS };
       expect(await store.claimPlans(again)).toHaveLength(1);
