@@ -24,10 +24,13 @@ const time: FieldRule = (value) =>
     ? undefined
     : 'must be a whole number of seconds since 1970';
 
+/** The name of a type in the code of the app. */
+const typeName: FieldRule = (value) => (value === '' ? 'must not be empty' : text(value));
+
 const rules: FieldRules = [
   ['event', oneOf('start', 'update', 'end')],
   ['content-state', object],
-  ['attributes-type', text],
+  ['attributes-type', typeName],
   ['attributes', object],
   ['timestamp', time],
   ['stale-date', time],

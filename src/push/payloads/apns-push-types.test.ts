@@ -122,6 +122,7 @@ describe('the payload of a live activity', () => {
     ['content-state', [1], 'must be an object'],
     ['attributes', 7, 'must be an object'],
     ['attributes-type', {}, 'must be a string'],
+    ['attributes-type', '', 'must not be empty'],
     ['timestamp', 1.5, 'must be a whole number of seconds since 1970'],
     ['timestamp', '7', 'must be a whole number of seconds since 1970'],
     ['stale-date', -1, 'must be a whole number of seconds since 1970'],

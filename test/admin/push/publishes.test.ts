@@ -63,6 +63,8 @@ describe('the publishes of an instance', () => {
       interests: ['hello', 'shop'],
       sendAt: LATER,
       fcm: { notification: { title: 'Hi' } },
+      texts: { de: { title: 'Hallo' } },
+      urgent: true,
     });
     expect(await listed(instance, '?state=scheduled')).toMatchObject([
       { id, state: 'scheduled', target: { kind: 'interests', count: 2, names: ['hello', 'shop'] } },
@@ -70,7 +72,11 @@ describe('the publishes of an instance', () => {
     expect(await listed(instance, '?state=finished')).toEqual([]);
     expect(await shown(instance, id)).toMatchObject({
       id,
-      payloads: JSON.stringify({ fcm: { notification: { title: 'Hi' } } }),
+      payloads: JSON.stringify({
+        fcm: { notification: { title: 'Hi' } },
+        texts: { de: { title: 'Hallo' } },
+        urgent: true,
+      }),
       seconds: null,
       pauses: [],
       reasons: [],

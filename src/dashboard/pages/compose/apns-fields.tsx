@@ -17,7 +17,8 @@ const events = ['update', 'start', 'end'] as const;
 export function ApnsFields() {
   const type = pushTypeOf(draft.value);
   return (
-    <fieldset class="plain pair" aria-label="On Apple devices">
+    <fieldset class="plain pair">
+      <legend>On Apple devices</legend>
       <Field label="Push type" hint="All but the first two reach the tokens of their kind only.">
         {(given) => (
           <select

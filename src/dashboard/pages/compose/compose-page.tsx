@@ -25,7 +25,7 @@ export default function ComposePage({ instance }: { readonly instance: string })
     else if (interests !== undefined) draft.value = withNames(draft.value, 'interests', interests);
   });
   const [isBroken, setBroken] = useState(false);
-  const { preview, failed } = usePreview(instance, draft.value);
+  const { preview, failed, last } = usePreview(instance, draft.value);
   const shown = isBroken ? undefined : preview;
   return (
     <div class="page">
@@ -44,7 +44,7 @@ export default function ComposePage({ instance }: { readonly instance: string })
           <SendDraft instance={instance} preview={shown} />
         </DraftEditor>
         <div class="stack">
-          <Previews body={draft.value} preview={shown} />
+          <Previews body={draft.value} preview={isBroken ? undefined : (preview ?? last)} />
           <ThisBrowser instance={instance} />
         </div>
       </div>
@@ -83,7 +83,8 @@ function usePreview(instance: string, body: object) {
       clearTimeout(timer);
     };
   }, [instance, text]);
-  return state.of === text ? state : NOT_ASKED;
+  // The requests of the draft before stay open until there are others.
+  return { ...(state.of === text ? state : NOT_ASKED), last: state.preview };
 }
 
 function audienceWords(preview: PublishPreview | undefined): string {

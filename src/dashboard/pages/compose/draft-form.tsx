@@ -138,7 +138,7 @@ function SendAt() {
 function SendAtLocal() {
   const { sendAtLocal } = draft.value;
   return (
-    <Field label="Local time" hint="By the clock of each device. Instead of the time above.">
+    <Field label="Local time" hint="By the clock of each device, without a time in When.">
       {(given) => (
         <input
           {...given}

@@ -15,7 +15,8 @@ export function LanguageFields() {
     setAdded('');
   };
   return (
-    <fieldset class="plain stack" aria-label="In other languages">
+    <fieldset class="plain stack">
+      <legend>In other languages</legend>
       {language !== undefined && (
         <>
           <Tabs

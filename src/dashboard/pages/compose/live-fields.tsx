@@ -14,7 +14,8 @@ export function LiveFields() {
     draft.value = withLive(draft.value, name, value);
   };
   return (
-    <fieldset class="plain pair" aria-label="In the app">
+    <fieldset class="plain pair">
+      <legend>In the app</legend>
       {fields.map(([name, label, hint]) => (
         <TextField
           key={name}

@@ -9,7 +9,8 @@ export function WebFields() {
     draft.value = withWeb(draft.value, name, value);
   };
   return (
-    <fieldset class="plain pair" aria-label="In browsers">
+    <fieldset class="plain pair">
+      <legend>In browsers</legend>
       <Field label="Urgency" hint="A device that saves energy may wait with less urgent ones.">
         {(given) => (
           <select

@@ -46,7 +46,7 @@ export function UnreachedPage({ instance, publish }: UnreachedProps) {
         of={instances.nameOfId(instance)}
         failed={failed}
         commands={[{ name: 'curl', text: () => asCurl(OPERATION, { path, query: filter }) }]}
-        says={many && `${many}${first === undefined ? '' : `: ${first.why}`}.`}
+        says={many && <Words text={`${many}${first === undefined ? '' : `: ${first.why}`}.`} />}
         actions={
           <>
             <a class="button" href={pathTo(inInstance(instance, 'publishes', publish))}>

@@ -146,7 +146,8 @@ function Pause({ pause }: { readonly pause: PublishPause }) {
     <Notice level={pause.cause === 'credential' ? 'bad' : 'warn'}>
       <p>
         {servers.length === 1 ? 'Server' : 'Servers'} {servers.join(', ')}{' '}
-        {servers.length === 1 ? 'has' : 'have'} paused {gateway} since {moment(sinceMs)}: {why}.
+        {servers.length === 1 ? 'has' : 'have'} paused {gateway} since {moment(sinceMs)}:{' '}
+        <Words text={why} />.
         {devices !== null &&
           ` ${counted(devices, 'device')} ${devices === 1 ? 'waits' : 'wait'} for it.`}
       </p>
@@ -172,7 +173,9 @@ function Reasons({
         {reasons.map(({ platform, reason, devices, why, advice }) => (
           <tr key={`${platform} ${reason}`}>
             <td class="wide">
-              <div class="sentence">{why}</div>
+              <div class="sentence">
+                <Words text={why} />
+              </div>
               {advice !== null && (
                 <div class="muted small">
                   <Words text={advice} />
