@@ -74,7 +74,7 @@ describe('loading returns a result and never throws, whatever the file holds', (
   it('what looks like a configuration', () => {
     fc.assert(
       fc.property(nearly, (value) => expectAnswer(loadText('nearly.json', JSON.stringify(value)))),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 
@@ -109,7 +109,7 @@ describe('loading returns a result and never throws, whatever the file holds', (
         const loaded = loadText('secret.json', text);
         expect(JSON.stringify(loaded.ok ? [] : loaded.problems)).not.toContain('hunter2');
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 });

@@ -501,12 +501,14 @@ const DAY_MS = 86_400_000;
 
 describe('the log', () => {
   it('is kept for its days', async () => {
-    await webhooks[Symbol.asyncDispose]();
-    webhooks = await open(1);
     accept('old');
-    await timers.advance(80_000_000);
+    await timers.advance(1_000);
+    await end(webhooks);
+    // No server runs for most of the day: its looks at the store would be all the work.
+    await timers.advance(beganMs + 86_300_000 - timers.now());
+    webhooks = await open(1);
     accept('new');
-    await timers.advance(6_340_000);
+    await timers.advance(40_000);
     expect(await webhooks.list({ limit: 9 })).toHaveLength(2);
     await timers.advance(120_000);
     expect(await webhooks.list({ limit: 9 })).toHaveLength(1);

@@ -57,7 +57,7 @@ function latestMs(ids: readonly DeviceId[], sinceMs: number): number {
 // The notifications of APNs and of FCM have one route each, and those of browsers one for each host.
 describe.each<Platform>(['fcm', 'web'])('devices of %s', (platform) => {
   // More than are counted, 100, only once.
-  const counts = platform === 'web' ? [3, 60, 150] : [3, 60];
+  const counts = platform === 'web' ? [3, 60, 110] : [3, 60];
 
   it.each(
     evils.flatMap(([what, outcome]) => counts.map((count) => [count, what, outcome] as const)),
@@ -99,7 +99,7 @@ describe.each<Platform>(['fcm', 'web'])('devices of %s', (platform) => {
       const ids = await honest(platform);
       const pipeline = start();
       await scene.publish(instance, undefined, HOSTILE);
-      for (let minutes = 0; minutes < 30; minutes += 3) {
+      for (let minutes = 0; minutes < 18; minutes += 3) {
         await seconds(180);
         const sinceMs = scene.passedMs;
         await scene.publish(instance, undefined, HONEST);
@@ -119,7 +119,7 @@ describe.each<Platform>(['fcm', 'web'])('devices of %s', (platform) => {
       scene.answer = (send) => (isHostile ? answer(send) : accepted);
       const ids = await honest(platform);
       const pipeline = start();
-      for (let round = 0; round < 6; round++) {
+      for (let round = 0; round < 4; round++) {
         const sinceMs = scene.passedMs;
         await scene.publish(instance);
         pipeline.wake();

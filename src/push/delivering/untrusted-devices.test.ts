@@ -63,7 +63,7 @@ describe.each<Platform>(['apns', 'web'])('devices of %s that were accepted', (pl
     const hostile = await fakes(platform, 300, outcome);
     const last = await scene.registerMany(instance, platform, 3);
     const pipeline = start();
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 3; round++) {
       const sinceMs = scene.passedMs;
       await publish();
       pipeline.wake();

@@ -58,7 +58,7 @@ function leastUs(lines: () => Iterable<object>, runs: number): number {
   return Math.min(...taken);
 }
 
-const FEW = 10_000;
+const FEW = 5_000;
 /** Neighbours on the machine may take the processor's caches in one round, but hardly in all. */
 const ROUNDS_MAX = 5;
 
