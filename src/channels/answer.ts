@@ -13,12 +13,16 @@ import { type ClientMessage, PONG } from './wire.ts';
  */
 export function answer(hub: Hub, session: Session, message: ClientMessage): MaybePromise<void> {
   switch (message.type) {
-    case 'subscribe':
-      return afterSubscription(hub, session, subscribe(hub, session, message));
+    case 'subscribe': {
+      const subscribed = subscribe(hub, session, message);
+      return hasGrants(session) ? afterSubscription(hub, session, subscribed) : subscribed;
+    }
     case 'unsubscribe':
       return unsubscribe(hub, session, message.channel);
-    case 'signin':
-      return afterSignIn(hub, session, signIn(hub, session, message));
+    case 'signin': {
+      const signedIn = signIn(hub, session, message);
+      return hasGrants(session) ? afterSignIn(hub, session, signedIn) : signedIn;
+    }
     case 'client-event':
       return relay(hub, session, message);
     case 'ping':
@@ -43,10 +47,13 @@ export function answer(hub: Hub, session: Session, message: ClientMessage): Mayb
   }
 }
 
+/** Apps without grants pay for this field test only. */
+function hasGrants({ app }: Session): boolean {
+  return app.grants !== undefined;
+}
+
 /** Tries what has waited for the sign-in: after it, or refuses it if the sign-in was refused. */
 function afterSignIn(hub: Hub, session: Session, signedIn: MaybePromise<void>): MaybePromise<void> {
-  // Apps without grants pay one field test.
-  if (session.app.grants === undefined) return signedIn;
   return after(signedIn, () => admitWaiting(hub, session));
 }
 
@@ -56,7 +63,6 @@ function afterSubscription(
   session: Session,
   subscribed: MaybePromise<void>,
 ): MaybePromise<void> {
-  if (session.app.grants === undefined) return subscribed;
   return after(subscribed, () =>
     session.user === undefined ? undefined : admitWaiting(hub, session),
   );

@@ -236,10 +236,12 @@ export class Holders {
       occupancy.first?.left(presence);
     }
 
-    const channels = this.apps.get(app.id);
     const vacated = occupancy.subscriptions === 0;
-    if (vacated) channels?.delete(channel);
-    if (channels?.size === 0) this.apps.delete(app.id);
+    if (vacated) {
+      const channels = this.apps.get(app.id);
+      channels?.delete(channel);
+      if (channels?.size === 0) this.apps.delete(app.id);
+    }
     return {
       occupied: false,
       vacated,

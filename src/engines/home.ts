@@ -164,14 +164,18 @@ export class Home {
     const member = userId === undefined ? undefined : this.holders.member(app, text, userId);
     const stays = graceSeconds !== undefined;
     const change = this.holders.leave(app, loop, { channel: text, held, userId, stays });
-    if (stays && member !== undefined && this.holders.isStaying(app, text, member.userId)) {
-      const stayMs = graceSeconds * 1000;
-      this.stays.start(stayKey(app, channel, member.userId), stayMs, () => {
-        const ended = this.holders.endStay(app, text, member.userId);
-        this.afterLeaving(app, channel, member, { userId, change: ended, stayedMs: stayMs });
-      });
-    }
+    if (stays && member !== undefined) this.startStay(app, channel, member, graceSeconds * 1000);
     this.afterLeaving(app, channel, member, { userId, change });
+  }
+
+  /** Apart from `leave`, which makes no functions for members that do not stay. */
+  private startStay(app: App, channel: ChannelName, member: Member, stayedMs: number): void {
+    const { userId } = member;
+    if (!this.holders.isStaying(app, channel.text, userId)) return;
+    this.stays.start(stayKey(app, channel, userId), stayedMs, () => {
+      const change = this.holders.endStay(app, channel.text, userId);
+      this.afterLeaving(app, channel, member, { userId, change, stayedMs });
+    });
   }
 
   /** The members that a newcomer learns of. */

@@ -75,11 +75,22 @@ export function subscribe(
     return enterAdmitted(hub, session, { channel, message }, admit(session, channel, message));
   }
   const { auth } = message;
-  if (auth === undefined) return enterByGrant(hub, session, { channel, message });
-  return after(presentToken(hub, session, auth), (refused) => {
+  return auth === undefined
+    ? enterByGrant(hub, session, { channel, message })
+    : enterByToken(hub, session, { channel, message }, auth);
+}
+
+/** Apart from `subscribe`, which makes no functions for what needs no token. */
+function enterByToken(
+  hub: Hub,
+  session: Session,
+  request: SubscriptionRequest,
+  token: string,
+): MaybePromise<void> {
+  return after(presentToken(hub, session, token), (refused) => {
     if (session.closed) return;
-    if (refused === undefined) return enterByGrant(hub, session, { channel, message });
-    refuse(hub, session, message, refused);
+    if (refused === undefined) return enterByGrant(hub, session, request);
+    refuse(hub, session, request.message, refused);
   });
 }
 
@@ -337,7 +348,9 @@ export function disconnect(hub: Hub, session: Session): MaybePromise<unknown> {
   session.closed = true;
   hub.audience.leaveAll(session.peer);
   hub.tokenTurns.forget(session);
-  for (const waiting of session.grants?.waiting.values() ?? []) stopWaiting(hub, session, waiting);
+  if (session.grants !== undefined) {
+    for (const waiting of session.grants.waiting.values()) stopWaiting(hub, session, waiting);
+  }
   if (session.user === undefined) return;
   return mapAll([unwatch, signOut], (step) => step(hub, session));
 }
