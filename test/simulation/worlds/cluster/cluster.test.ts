@@ -2,7 +2,7 @@ import { isLong } from '../../../../testing/long-run.ts';
 import { worldTests } from '../../world-tests.ts';
 
 worldTests('cluster', {
-  usual: 8,
+  usual: 6,
   long: 300,
   deliveries: 50,
   sabotages: {

@@ -123,8 +123,7 @@ export class LiveUsers {
     if (!isConnected) return result('absent');
     const sentAtMs = time.now();
     const answer = await Promise.race([this.send(client, e), deadline]);
-    const isLost = sabotage === 'both' && random.chance(SABOTAGED);
-    if (answer === undefined || isLost) return result('silent');
+    if (answer === undefined || sabotage === 'both') return result('silent');
     return result('reached', answer - sentAtMs);
   }
 
