@@ -1,5 +1,11 @@
 import type { PageCap } from './model/cap.ts';
-import type { AfterJob, ClaimedPlan, ClaimOptions, NewPage } from './model/delivery.ts';
+import type {
+  AfterJob,
+  ClaimedPlan,
+  ClaimOptions,
+  LeftOutDevices,
+  NewPage,
+} from './model/delivery.ts';
 
 /**
  * Keeps plans: which publishes still need their audience read, and how far that has come. Each method is one commit,
@@ -12,10 +18,10 @@ export interface PlanningStore {
    */
   claimPlans(wanted: WantedPlans): Promise<readonly ClaimedPlan[]>;
   /**
-   * Adds a page and records how far planning has come. Returns the page's number; `undefined` if the publish was
-   * cancelled, or another server has continued its plan.
+   * Adds a page and records how far planning has come. `undefined`: the publish was cancelled, or another server has
+   * continued its plan.
    */
-  addPage(added: AddedPage): Promise<number | undefined>;
+  addPage(added: AddedPage): Promise<StoredPage | undefined>;
   /** Gives a plan back: the rest of the audience is read later, by any server. */
   postponePlan(postponed: PlanPostponed): Promise<void>;
   /** Ends planning: the audience after device `after` is empty. `'finished'`: nothing is left to deliver. */
@@ -36,6 +42,13 @@ export interface AddedPage {
   readonly heldUntilMs?: number | undefined;
   /** Counts the page towards the caps of its devices, in the same commit. Those without room do not get it. */
   readonly cap?: PageCap | undefined;
+}
+
+/** A page in the store. */
+export interface StoredPage {
+  readonly page: number;
+  /** Devices without room under the cap, who do not get it. */
+  readonly overCap: readonly LeftOutDevices[];
 }
 
 export interface PlanPostponed {

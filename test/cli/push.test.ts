@@ -114,17 +114,17 @@ async function deliver(
   });
   const planned = { apns: 0, fcm: devices.length, web: 0 };
   const upTo = devices.at(-1) ?? 0;
-  const page = await store.addPage({
+  const added = await store.addPage({
     publish: found.number,
     page: { after: 0, upTo, devices, planned },
     claimedUntilMs: untilMs,
   });
-  if (page === undefined) throw new Error('the page was not added');
+  if (added === undefined) throw new Error('the page was not added');
   await store.endPlanning({ publish: found.number, after: upTo, nowMs: Date.now() });
   const recipients = await audience.recipients(instance, devices);
   const job = {
     what: 'page',
-    page,
+    page: added.page,
     publish: found,
     devices,
     claimedUntilMs: untilMs,

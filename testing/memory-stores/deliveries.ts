@@ -25,6 +25,7 @@ import type {
   PlanEnd,
   PlanningStore,
   PlanPostponed,
+  StoredPage,
   WantedPlans,
 } from '../../src/push/planning-store.ts';
 import type { OwnClaims, WorkClaims } from '../../src/push/work-claims.ts';
@@ -111,7 +112,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     claimedUntilMs,
     heldUntilMs,
     cap,
-  }: AddedPage): Promise<number | undefined> {
+  }: AddedPage): Promise<StoredPage | undefined> {
     const kept = this.publishes.byNumber(publish);
     if (kept === undefined || kept.over !== undefined) return undefined;
     if (kept.plan.ended || kept.plan.upTo !== after) return undefined;
@@ -122,6 +123,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
       forget(kept.plan);
     }
     const number = this.pages().length + 1;
+    const overCap = this.overCap(cap);
     const later = dues.flatMap((due) => due.devices);
     const dueAtMs = later.length === devices.length ? (dues[0]?.atMs ?? 0) : kept.dueAtMs;
     kept.pages.push({
@@ -133,11 +135,11 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
       isHeld: heldUntilMs !== undefined,
       dueAtMs,
       dues,
-      leftOut: [...leftOut, ...this.overCap(cap)],
+      leftOut: [...leftOut, ...overCap],
       readyAtMs: claimedUntilMs ?? heldUntilMs ?? dueAtMs,
       claimedBy: claimedUntilMs === undefined ? undefined : this.server,
     });
-    return number;
+    return { page: number, overCap };
   }
 
   /** Counts a notification for each device that has room, and returns the others. */

@@ -174,11 +174,9 @@ export class Planner {
     const nowMs = ports.timers.now();
     const { dues, leftOut, now } = splitByDue(recipients, plan, nowMs);
     const cap = plan.dueTimes.capOf(recipients, nowMs);
-    // The store knows which devices have room, and says so to whoever claims the page.
-    const isForStore = now.length === 0 || cap !== undefined;
     const devices = now.length === recipients.length ? planned : countDevices(now);
     // What is due later takes no memory until then.
-    const place = isForStore ? 'store' : await this.placeFor(instance, devices);
+    const place = now.length === 0 ? 'store' : await this.placeFor(instance, devices);
     if (place === undefined) return false;
     const isHere = place === 'here';
     const untilMs = ports.timers.now() + (isHere ? limits.claimMs : limits.awayMs);
@@ -202,20 +200,20 @@ export class Planner {
     // Memory is reserved before the page is stored, because several plans of an instance are in progress.
     if (isHere) budget.hold(instance, devices);
     try {
-      const number = await access.ask(() => ports.store.addPage(added));
+      const inStore = await access.ask(() => ports.store.addPage(added));
       // Another server has continued the plan.
-      if (number === undefined) return false;
+      if (inStore === undefined) return false;
       plan.after = upTo;
       plan.taken = plan.pace?.taken;
       this.showPage(publish, planned);
       if (isHere) {
         deliverer.deliverPlanned({
-          page: number,
+          page: inStore.page,
           publish,
           recipients: now,
           claimedUntilMs: untilMs,
           nextDueMs: dues?.[0]?.atMs,
-          leftOut: leftOut && byDevice(leftOut),
+          leftOut: byDevice([...(leftOut ?? []), ...inStore.overCap]),
           stored,
         });
       } else {

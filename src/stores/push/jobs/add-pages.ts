@@ -21,8 +21,7 @@ export interface PageToAdd {
   readonly heldUntilMs: number | undefined;
   readonly cap: PageCap | undefined;
   readonly server: string;
-  /** Gets the number of the page. */
-  readonly answer: { page: number | undefined };
+  readonly answer: { page: number | undefined; overCap: readonly LeftOutDevices[] };
 }
 
 interface PlanRow {
@@ -65,8 +64,8 @@ export const addPages: BatchedChange<PageToAdd> = {
       return cap === undefined ? [] : [{ one, cap, instance: one.locked.instance }];
     });
     const over = capped.length === 0 ? new Map() : await countForCaps(sql, capped);
-    const overOf = new Map(capped.map((page) => [page.one, over.get(page) ?? []]));
-    await insertPages(sql, added, overOf);
+    for (const page of capped) page.one.item.answer.overCap = over.get(page) ?? [];
+    await insertPages(sql, added);
     for (const [publish, upTo] of moved) {
       await sql`UPDATE publish_plans SET planned_to = ${upTo} WHERE publish = ${publish}`;
     }
@@ -95,13 +94,12 @@ async function readPlans(
 async function insertPages(
   sql: TransactionSQL,
   items: readonly LockedItem<PageToAdd>[],
-  over: ReadonlyMap<LockedItem<PageToAdd>, readonly LeftOutDevices[]>,
 ): Promise<void> {
   const byKey = new Map(
     items.map(({ locked, item }) => [pageKey(locked.number, lastOf(item.page)), item.answer]),
   );
   for (const some of inPieces(items)) {
-    const rows = some.map((one) => pageRow(one.locked, one.item, over.get(one) ?? []));
+    const rows = some.map(({ locked, item }) => pageRow(locked, item));
     const made: PageRow[] = await sql`
       INSERT INTO publish_pages ${sql(rows)} RETURNING number, publish, last_device`;
     for (const { number, publish, last_device } of made) {
@@ -118,8 +116,7 @@ async function insertPages(
 
 function pageRow(
   locked: LockedPublish,
-  { page, claimedUntilMs, heldUntilMs, server }: PageToAdd,
-  over: readonly LeftOutDevices[],
+  { page, claimedUntilMs, heldUntilMs, server, answer }: PageToAdd,
 ) {
   const { devices, planned, dues = [], leftOut = [] } = page;
   const dueAtMs = firstDueMs(page) ?? locked.dueAtMs;
@@ -138,7 +135,7 @@ function pageRow(
     devices: writeDevices(devices),
     held: heldUntilMs === undefined ? 0 : 1,
     dues: writeDues(devices, dues),
-    left_out: writeLeftOut(devices, [...leftOut, ...over]),
+    left_out: writeLeftOut(devices, [...leftOut, ...answer.overCap]),
   };
 }
 

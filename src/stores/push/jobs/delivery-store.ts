@@ -17,6 +17,7 @@ import type {
   PlanEnd,
   PlanningStore,
   PlanPostponed,
+  StoredPage,
   WantedPlans,
 } from '../../../push/planning-store.ts';
 import type { OwnClaims, WorkClaims } from '../../../push/work-claims.ts';
@@ -48,7 +49,7 @@ export class StoredDeliveries implements PlanningStore, JobStore, WorkClaims {
     return this.planning.claim(wanted);
   }
 
-  addPage(added: AddedPage): Promise<number | undefined> {
+  addPage(added: AddedPage): Promise<StoredPage | undefined> {
     return this.planning.addPage(added);
   }
 

@@ -4,6 +4,7 @@ import type {
   AddedPage,
   PlanEnd,
   PlanPostponed,
+  StoredPage,
   WantedPlans,
 } from '../../../push/planning-store.ts';
 import type { Database } from '../../database/database.ts';
@@ -67,14 +68,15 @@ export class Planning {
     claimedUntilMs,
     heldUntilMs,
     cap,
-  }: AddedPage): Promise<number | undefined> {
+  }: AddedPage): Promise<StoredPage | undefined> {
     const added = await this.database.write((_, later) => {
-      const answer: PageToAdd['answer'] = { page: undefined };
+      const answer: PageToAdd['answer'] = { page: undefined, overCap: [] };
       const item = { page, claimedUntilMs, heldUntilMs, cap, server: this.server, answer };
       later(publishChanges, changeTogether(publish, addPages, item));
       return answer;
     });
-    return added.page;
+    const { page: number, overCap } = added;
+    return number === undefined ? undefined : { page: number, overCap };
   }
 
   async postpone({ publish, after, untilMs }: PlanPostponed): Promise<void> {

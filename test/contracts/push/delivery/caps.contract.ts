@@ -32,7 +32,7 @@ export function capsContract(current: () => DeliverySetup): void {
       isLast: true,
     };
     const cap = { notifications: 3, hours: 24, nowMs, devices };
-    await by.addPage({ publish: number, page, claimedUntilMs: undefined, cap });
+    return await by.addPage({ publish: number, page, claimedUntilMs: undefined, cap });
   };
   const leftOut = async () => {
     const jobs = await scene.claim();
@@ -67,6 +67,17 @@ export function capsContract(current: () => DeliverySetup): void {
       expect(await leftOut()).toEqual([]);
       await plan(NOW_MS + 24 * HOUR_MS);
       expect(await leftOut()).toHaveLength(1);
+    });
+
+    it('says at once who has no room, so that the page need not be read again', async () => {
+      const { id } = await scene.device();
+      for (let room = 0; room < 3; room++) {
+        expect((await add((await scene.claimed()).number, store))?.overCap).toEqual([]);
+      }
+      const over = await add((await scene.claimed()).number, store);
+      const [one] = await scene.recipients({ kind: 'interests', names: ['hello'] });
+      expect(one?.id).toBe(id);
+      expect(over?.overCap).toMatchObject([{ reason: 'over-cap', devices: [one?.number] }]);
     });
 
     it('never counts a page that was not stored', async () => {

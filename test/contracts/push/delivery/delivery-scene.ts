@@ -134,7 +134,7 @@ export class DeliveryScene {
   }
 
   /** Adds a page of these devices. Any server may claim it, or none until `claimedUntilMs`. */
-  addPage(
+  async addPage(
     publish: number,
     after: number,
     recipients: readonly Recipient[],
@@ -149,7 +149,8 @@ export class DeliveryScene {
       devices,
       planned: { apns: planned('apns'), fcm: planned('fcm'), web: planned('web') },
     };
-    return this.stores.store.addPage({ publish, page, claimedUntilMs, heldUntilMs });
+    const added = { publish, page, claimedUntilMs, heldUntilMs };
+    return (await this.stores.store.addPage(added))?.page;
   }
 
   /** Registers devices, and plans a publish to all of them. */

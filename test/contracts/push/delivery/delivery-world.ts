@@ -138,7 +138,7 @@ export class DeliveryWorld {
       claimedUntilMs,
     });
     if (page !== undefined) planning.after = last;
-    return this.named('page', page);
+    return this.named('page', page?.page);
   }
 
   async endPlanning(at: number, nowMs: number): Promise<unknown> {

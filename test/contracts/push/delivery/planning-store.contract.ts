@@ -93,12 +93,12 @@ export function planningStoreContract(current: () => DeliverySetup): void {
       };
       expect(
         await store.addPage({ publish: number, page: page(0, 2), claimedUntilMs: undefined }),
-      ).toBeNumber();
+      ).toBeObject();
       expect((await scene.status(id)).state).toBe('planning');
       const last = { ...page(2, 4), isLast: true };
       expect(
         await store.addPage({ publish: number, page: last, claimedUntilMs: undefined }),
-      ).toBeNumber();
+      ).toBeObject();
       expect((await scene.status(id)).state).toBe('delivering');
       scene.nowMs += LEASE_MS;
       expect(await plan(scene.nowMs)).toEqual([]);
