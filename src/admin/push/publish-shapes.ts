@@ -107,7 +107,7 @@ export const shownPublishDetails = z
       .string()
       .nullable()
       .describe(
-        'JSON: the payload for each platform, and `texts`, `sendAtLocal` and `urgent`. null if payloads are hidden, and once it is deleted, after the publish is over.',
+        'JSON: the payload for each platform, and `texts`, `sendAtLocal`, `perSecond` and `urgent`. null if payloads are hidden, and once it is deleted, after the publish is over.',
       ),
     seconds: z
       .strictObject({ half: z.number().min(0), most: z.number().min(0) })
@@ -241,7 +241,7 @@ function onlyCounts(counts: PlatformCounts) {
 function payloadsIn(body: string): string | null {
   const fields = parseJsonObject(body);
   if (fields === undefined) return null;
-  const names = [...platforms, 'texts', 'sendAtLocal', 'urgent'];
+  const names = [...platforms, 'texts', 'sendAtLocal', 'perSecond', 'urgent'];
   return JSON.stringify(
     Object.fromEntries(names.flatMap((one) => (fields[one] ? [[one, fields[one]]] : []))),
   );

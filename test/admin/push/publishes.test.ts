@@ -65,6 +65,7 @@ describe('the publishes of an instance', () => {
       fcm: { notification: { title: 'Hi' } },
       texts: { de: { title: 'Hallo' } },
       urgent: true,
+      perSecond: 10,
     });
     expect(await listed(instance, '?state=scheduled')).toMatchObject([
       { id, state: 'scheduled', target: { kind: 'interests', count: 2, names: ['hello', 'shop'] } },
@@ -75,6 +76,7 @@ describe('the publishes of an instance', () => {
       payloads: JSON.stringify({
         fcm: { notification: { title: 'Hi' } },
         texts: { de: { title: 'Hallo' } },
+        perSecond: 10,
         urgent: true,
       }),
       seconds: null,
