@@ -108,6 +108,8 @@ const files: Readonly<Record<string, readonly string[]>> = {
 const mayShare: Readonly<Record<string, readonly string[]>> = {
   websocket: ['clients'],
   'http-fallback': ['clients'],
+  // A reader signs like a backend, and is a connection like a client.
+  sse: ['channels-api', 'clients'],
 };
 
 /** What the runtime offers to the pure folders: only what computes. */

@@ -98,7 +98,7 @@ export interface Entry {
   readonly channel: ChannelName;
   /** This loop's subscriptions to the channel, including this one. */
   readonly held: number;
-  /** The member that enters a presence channel; `undefined` for other channels. */
+  /** The member that enters a presence channel; `undefined` for other channels, and for a reader, who is no member. */
   readonly member: Member | undefined;
   /** The connection itself. Making its id costs time, and few entries need it. */
   readonly newcomer: { readonly socketId: SocketId };
@@ -108,9 +108,9 @@ export interface Entry {
 
 /** What a connection gets when it has entered a channel. */
 export interface Entered {
-  /** The members of a presence channel including the newcomer, in the order of joining. */
+  /** The members of a presence channel, in the order of joining; including the newcomer, if it is a member. */
   readonly members: readonly Member[];
-  /** The number of members of a large channel, of whom `members` are some: the first ones, and the newcomer. */
+  /** The number of members of a large channel, of whom `members` are some: the first ones, and a newcomer who is a member. */
   readonly users?: number | undefined;
   /** The last event of a cache channel. */
   readonly cached: CachedEvent | undefined;

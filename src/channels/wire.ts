@@ -395,6 +395,56 @@ export function eventParts(
   };
 }
 
+/** An id at the end of a frame. No data can look like it: their quotation marks are escaped. */
+const EVENT_ID_AT_END = /,"id":"([^"]+)"\}$/;
+const EVENT_ID_AT_END_MAX = 40;
+
+/** Returns the id of an event without parsing its frame; `undefined`: it has none, or the frame is no event. */
+export function eventIdIn(frame: string): EventId | undefined {
+  const [, id = ''] = EVENT_ID_AT_END.exec(frame.slice(-EVENT_ID_AT_END_MAX)) ?? [];
+  return parseEventId(id);
+}
+
+/** Returns the channel of a frame without parsing it; `undefined`: it is about no channel. */
+export function channelIn(frame: string): string | undefined {
+  // The name of an event cannot contain this.
+  const before = ',"channel":"';
+  const at = frame.indexOf(before);
+  if (at < 0) return undefined;
+  const from = at + before.length;
+  return frame.slice(from, frame.indexOf('"', from));
+}
+
+/** Whether a frame is a message of the protocol: neither backends nor clients may use such names for events. */
+export function isOfProtocol(frame: string): boolean {
+  return frame.startsWith('{"event":"pusher:') || frame.startsWith('{"event":"pusher_internal:');
+}
+
+/** What confirms a subscription, up to the name of its channel. */
+const CONFIRMED = '{"event":"pusher_internal:subscription_succeeded","channel":"';
+/** At the end, where no member of a presence channel can imitate it: members are deeper within braces. */
+const RESUME_AT_END =
+  /\\"resume\\":\{\\"ok\\":(?:true|false),\\"id\\":\\"([^"\\]*)\\",\\"missed\\":(\d+)(?:,\\"why\\":\\"([a-z-]+)\\")?\}\}"\}$/;
+const RESUME_AT_END_MAX = 160;
+
+/** What the confirmation of a subscription says about resuming. */
+export interface Confirmation {
+  /** The newest event of the channel; `''`: it keeps no history. */
+  readonly id: EventId | '';
+  readonly missed: number;
+  /** Why the client cannot get everything that it missed; `undefined`: it can, or there is nothing. */
+  readonly why: string | undefined;
+}
+
+/** Reads a confirmation without parsing the members in it; `undefined`: the frame is another one. */
+export function readConfirmation(frame: string): Confirmation | undefined {
+  if (!frame.startsWith(CONFIRMED)) return undefined;
+  const match = RESUME_AT_END.exec(frame.slice(-RESUME_AT_END_MAX));
+  if (match === null) return { id: '', missed: 0, why: undefined };
+  const [, id = '', missed, why] = match;
+  return { id: parseEventId(id) ?? '', missed: Number(missed), why };
+}
+
 /** Adds the id of an event to its frame. */
 export function withEventId(frame: string, id: EventId): string {
   return `${frame.slice(0, -1)}${endWithId(id)}`;

@@ -149,7 +149,7 @@ export class Holders {
       this.numbered++;
       const loops = new Shares();
       const number = this.numbered;
-      const large = member === undefined ? undefined : largeRuleOf(app, channel);
+      const large = largeRuleOf(app, channel);
       occupancy = {
         number,
         loops,
@@ -265,10 +265,15 @@ export class Holders {
     return Array.from(users.values(), ({ member }) => member);
   }
 
-  /** The first members of a large channel, and the newcomer. */
-  shown(app: App, channel: ChannelText, newcomer: Member, { shown }: LargeRule): Member[] {
+  /** The first members of a large channel, and the newcomer, if it is a member. */
+  shown(
+    app: App,
+    channel: ChannelText,
+    newcomer: Member | undefined,
+    { shown }: LargeRule,
+  ): Member[] {
     const occupancy = this.occupancy(app, channel);
-    if (occupancy === undefined) return [newcomer];
+    if (occupancy === undefined) return withNewcomer([], newcomer);
     occupancy.first ??= new FirstMembers(occupancy.users ?? NO_USERS, shown);
     const first = Array.from(occupancy.first.list(), ({ member }) => member);
     return withNewcomer(first, newcomer);

@@ -150,9 +150,9 @@ export class Home {
       this.lifecycle.cacheMissed(app, channel);
     }
     const found =
-      member === undefined
-        ? { members: NO_MEMBERS, cached }
-        : { ...this.membersFor(app, channel, member, transition), cached };
+      channel.kind === 'presence'
+        ? { ...this.membersFor(app, channel, member, transition), cached }
+        : { members: NO_MEMBERS, cached };
     entered(history === undefined ? found : { ...found, history });
     // Last, because the newcomer gets the count too, but nothing before its confirmation.
     this.lifecycle.counted(app, channel, transition);
@@ -182,7 +182,7 @@ export class Home {
   private membersFor(
     app: App,
     channel: ChannelName,
-    member: Member,
+    member: Member | undefined,
     { large, counts }: Transition,
   ): Pick<Entered, 'members' | 'users'> {
     if (large !== undefined) {

@@ -19,8 +19,8 @@ export function membersPage(
   return { members: page, next: undefined };
 }
 
-/** Members that a newcomer is shown, and itself: last, if it is not among them. */
-export function withNewcomer(shown: Member[], newcomer: Member): Member[] {
-  if (!shown.some(({ userId }) => userId === newcomer.userId)) shown.push(newcomer);
+/** Members that a newcomer is shown, and itself, if it is a member: last, if it is not among them. */
+export function withNewcomer(shown: Member[], newcomer: Member | undefined): Member[] {
+  if (newcomer !== undefined && !shown.some(({ userId }) => userId === newcomer.userId)) shown.push(newcomer);
   return shown;
 }

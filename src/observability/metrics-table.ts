@@ -41,6 +41,11 @@ export const metricRows = {
     help: 'Accepted connections over HTTP requests, by the transport that opened them.',
     label: { name: 'transport', values: ['xhr_streaming', 'xhr_polling'] },
   },
+  readers: {
+    name: 'fanfare_readers',
+    kind: 'gauge',
+    help: 'Open connections that read channels as server-sent events. `fanfare_connections` contains them.',
+  },
   fallbackSessionsUnknown: {
     name: 'fanfare_fallback_unknown_sessions_total',
     kind: 'counter',

@@ -21,6 +21,8 @@ import type { PushGate } from './push-api/shared-port/push-gate.ts';
 import { type RequestTarget, requestTarget, withoutPrefix } from './request-target.ts';
 import { answerSdkScript } from './sdk-scripts.ts';
 import { openToGroup } from './socket-file.ts';
+import { readStreamPath } from './sse/read-request.ts';
+import type { ReaderTransport } from './sse/transport.ts';
 import type { HandshakeOutcome, WebSocketTransport } from './websocket/transport.ts';
 import type { SocketData } from './websocket/websocket-connection.ts';
 
@@ -46,6 +48,7 @@ export interface ChannelsListenerOptions {
   readonly hub: Hub;
   readonly sockets: WebSocketTransport;
   readonly fallback: Pick<FallbackTransport, 'answer'>;
+  readonly readers: Pick<ReaderTransport, 'answer'>;
   readonly api: ChannelsApi;
   readonly keepAlive: KeepAlive;
   readonly addresses: ClientAddresses;
@@ -62,6 +65,7 @@ export function listenForChannels({
   hub,
   sockets,
   fallback,
+  readers,
   api,
   keepAlive,
   addresses,
@@ -124,6 +128,8 @@ export function listenForChannels({
         return after(outcome, (known) => refuseHandshake(known, target.path, sender));
       }
       if (isFallbackPath(path)) return fallback.answer(path, { request, server, target });
+      const stream = readStreamPath(path);
+      if (stream !== undefined) return readers.answer({ path: stream, request, server, target });
       const answer = keepAlive.answer(
         { request, server },
         answerPush(request, server, target) ??

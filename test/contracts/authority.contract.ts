@@ -110,6 +110,36 @@ export function authorityContract(
       }
     });
 
+    it('gives a reader all members, who is none, and the later ones as everybody learns of them', async () => {
+      const cluster = await stage();
+      const { at } = cluster;
+      for (const room of ROOMS) {
+        const none = await at(3).join(app, room);
+        expect(none).toMatchObject({ members: [] });
+        await at(1).join(app, room, 'bob', '{"n":1}');
+        await at(2).join(app, room, 'ann');
+        const ids = ['bob', 'ann'];
+        for (const reader of [0, 1, 3]) {
+          const { members } = (await at(reader).join(app, room)) as Entered;
+          expect(members.map(({ userId }) => userId)).toEqual(ids);
+        }
+        await cluster.settled();
+        expect(await at(0).authority.members(app, channel(room))).toHaveLength(2);
+        expect(await at(0).authority.counts(app, channel(room))).toEqual({
+          subscriptions: 6,
+          users: 2,
+        });
+        at(0).received(app, room);
+        await at(2).join(app, room, 'eve');
+        await cluster.settled();
+        expect(at(0).received(app, room)).toEqual(['member_added eve']);
+        await at(1).leave(app, room);
+        await at(2).leave(app, room, 'eve');
+        await cluster.settled();
+        expect(at(0).received(app, room)).toEqual(['member_removed eve']);
+      }
+    });
+
     it('reports that a channel is occupied before its first member, and vacated after its last', async () => {
       const cluster = await stage();
       const { at } = cluster;

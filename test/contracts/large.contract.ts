@@ -46,6 +46,19 @@ export function largeContract(
   };
 
   describe(`${name} keeps the contract of large channels`, () => {
+    it('shows a reader the first members and the number of all, also if a reader came first', async () => {
+      const { enters, at } = await stage();
+      for (const room of roomsOf('large')) {
+        const reads = async (n: number) => {
+          const found = (await at(n).join(app, room)) as Entered;
+          return [found.members.map(({ userId }) => userId), found.users];
+        };
+        expect(await reads(1)).toEqual([[], 0]);
+        for (const user of ['ann', 'bob', 'eve']) await enters(0, room, user);
+        for (const n of [0, 1, 2]) expect(await reads(n)).toEqual([['ann', 'bob'], 3]);
+      }
+    });
+
     it('shows a newcomer the first members, itself, and the number of all', async () => {
       const { enters, at } = await stage();
       for (const room of roomsOf('large')) {

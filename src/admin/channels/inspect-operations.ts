@@ -18,6 +18,9 @@ import { server, servers, unlessAway } from './server-shapes.ts';
 /** Connections that are shown with a channel. */
 const CONNECTIONS_SHOWN = 100;
 
+/** What carries a connection. */
+const TRANSPORTS = ['websocket', 'http', 'sse'] as const;
+
 const count = z.int().min(0);
 const time = count.describe('Milliseconds since 1970.');
 const HIDDEN = 'null if payloads are hidden from the caller.';
@@ -27,7 +30,9 @@ export const shownConnection = z
     socketId: z.string(),
     user: z.string().nullable().describe('The user that it is signed in as.'),
     address: z.string().nullable().describe(`The address of the client. ${HIDDEN}`),
-    transport: z.enum(['websocket', 'http']),
+    transport: z
+      .enum(TRANSPORTS)
+      .describe('`http`: the HTTP transports of pusher-js. `sse`: server-sent events.'),
     client: z
       .strictObject({ name: z.string(), version: z.string(), protocol: z.string() })
       .meta({ id: 'ClientLibrary' })
@@ -237,7 +242,8 @@ export function showConnection(
     socketId,
     user: user ?? null,
     address: rights.seesPayloads ? address : null,
-    transport: transport === 'websocket' ? ('websocket' as const) : ('http' as const),
+    // Servers of another release may know further ones.
+    transport: TRANSPORTS.find((one) => one === transport) ?? ('http' as const),
     client: library ?? null,
     openedAtMs,
     heardAtMs,

@@ -71,21 +71,21 @@ export class MemberChanges {
   }
 
   /**
-   * Returns the members of a channel as its subscribers know them, for a newcomer who is one of `members`: with those
-   * whose departure is not reported yet.
+   * Returns the members of a channel as its subscribers know them, for a newcomer who is one of `members` or no member: with
+   * those whose departure is not reported yet.
    */
   known(
     app: App,
     channel: ChannelName,
     members: readonly Member[],
-    newcomer: Member,
+    newcomer: Member | undefined,
   ): readonly Member[] {
     const departures = this.departures.get(topicOf(app, channel));
     if (departures === undefined) return members;
-    const isKnown = ({ userId }: Member) => userId === newcomer.userId || !departures.has(userId);
+    const isKnown = ({ userId }: Member) => userId === newcomer?.userId || !departures.has(userId);
     const departed = Array.from(departures.values(), ({ member }) => member);
     return [
-      ...departed.filter(({ userId }) => userId !== newcomer.userId),
+      ...departed.filter(({ userId }) => userId !== newcomer?.userId),
       ...members.filter(isKnown),
     ];
   }

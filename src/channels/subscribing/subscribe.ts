@@ -117,6 +117,19 @@ function enterAdmitted(
     : enter(hub, session, channel, { member: admitted.member, place: message.place });
 }
 
+/**
+ * Enters a connection into a channel that its request was authorised for. In a presence channel it is no member: it gets the
+ * members, and counts as a subscription only.
+ */
+export function enterAsReader(
+  hub: Hub,
+  session: Session,
+  channel: ChannelName,
+  place: ResumePlace,
+): MaybePromise<void> {
+  return enter(hub, session, channel, { member: undefined, place });
+}
+
 /** Tries the subscriptions of a connection that have waited for its sign-in, in their order. */
 export function admitWaiting(hub: Hub, session: Session): MaybePromise<void> {
   const { grants } = session;
@@ -300,9 +313,9 @@ function confirm(hub: Hub, session: Session, subscription: Subscription, entered
   const resume = history && resumeAnswer(history);
   answerWith(
     session,
-    member === undefined
-      ? subscriptionSucceeded(channel.text, resume)
-      : presenceSucceeded(channel.text, entered, resume),
+    channel.kind === 'presence'
+      ? presenceSucceeded(channel.text, entered, resume)
+      : subscriptionSucceeded(channel.text, resume),
   );
   const { tap } = session.app;
   if (tap !== undefined) {

@@ -688,7 +688,7 @@ export type Connection = {
   readonly socketId: string;
   readonly user: string | null;
   readonly address: string | null;
-  readonly transport: "websocket" | "http";
+  readonly transport: "websocket" | "http" | "sse";
   readonly client: ClientLibrary | null;
   readonly openedAtMs: number;
   readonly heardAtMs: number;
@@ -701,7 +701,7 @@ export type ConnectionDetails = {
   readonly socketId: string;
   readonly user: string | null;
   readonly address: string | null;
-  readonly transport: "websocket" | "http";
+  readonly transport: "websocket" | "http" | "sse";
   readonly client: ClientLibrary | null;
   readonly openedAtMs: number;
   readonly heardAtMs: number;
@@ -1354,7 +1354,7 @@ export type UserConnection = {
   readonly socketId: string;
   readonly user: string | null;
   readonly address: string | null;
-  readonly transport: "websocket" | "http";
+  readonly transport: "websocket" | "http" | "sse";
   readonly client: ClientLibrary | null;
   readonly openedAtMs: number;
   readonly heardAtMs: number;

@@ -29,6 +29,7 @@ export function measureLoop(base: LoopBase, parts: MeasuredParts): MetricValues 
   const loop = loopName(links.index);
   meter.set('connections', audience.connections.size);
   meter.set('fallbackConnections', transports.fallback.sessions.size);
+  meter.set('readers', transports.readers.size);
   meter.set('unreadAnswerBytes', transports.unread.bytes);
   meter.set('channels', core.engine.counter.channelCount());
   meter.set('waitingSubscriptions', core.hub.channels.waiting);

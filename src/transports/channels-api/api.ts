@@ -3,11 +3,9 @@ import { EngineFailure, logFailure } from '../../channels/engine-failure.ts';
 import type { Hub } from '../../channels/hub.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
-import { unsigned } from '../../channels/signatures/unsigned.ts';
 import { announcedLength, type BodyIntake, BodyRefusal } from '../body-intake.ts';
 import { compressionIn, describeCompressed } from '../content-encoding.ts';
 import { bytesOf, heldResponse } from '../held-response.ts';
-import { lastAnswer } from '../refused-body.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { SMALL_ANSWER } from '../response-body.ts';
 import type { UnreadAnswers } from '../unread-answers.ts';
@@ -15,13 +13,13 @@ import { type Authenticated, authenticate, refuseBody } from './authenticate.ts'
 import type { Answer, ChannelsEndpoint } from './call.ts';
 import { type OperatorSent, sendForOperator } from './events/operator-send.ts';
 import { refuseTrigger } from './events/trigger-rate.ts';
-import { ApiRefusal, type ApiStatus, refuseRequest, statuses } from './problems.ts';
+import { ApiRefusal, refuseRequest, statuses } from './problems.ts';
 import { HistoryPages } from './queries/history-pages.ts';
 import { Listings } from './queries/listings.ts';
 import { parameterOf } from './query.ts';
+import { type ApiMeter, ApiRefusals, type Exchange, type Sender } from './refusals.ts';
 import { refuseQuery } from './refuse-usage.ts';
 import { type ChannelsRoute, endpointOf, findRoute, methodsOf } from './routes.ts';
-import { authMistakes, type MistakeRow, Unauthenticated } from './unauthenticated.ts';
 
 export interface ApiOptions {
   readonly hub: Hub;
@@ -30,22 +28,6 @@ export interface ApiOptions {
   readonly bodies: BodyIntake;
   readonly unread: UnreadAnswers;
   readonly meter: ApiMeter;
-}
-
-/** Returns the address of a client; only called if a line of the log needs it. */
-type Sender = () => string;
-
-/** Counts requests by the status of their answers. */
-interface ApiMeter {
-  readonly count: (counter: 'requests', by: number, status: ApiStatus) => void;
-}
-
-/** One request on its way through this API. */
-interface Exchange {
-  readonly request: Request;
-  /** Without the prefix. */
-  readonly path: string;
-  readonly sender: Sender;
 }
 
 /** Made once: an object literal would be copied into new headers for each answer. */
@@ -65,6 +47,7 @@ export class ChannelsApi {
   private readonly unread: UnreadAnswers;
   private readonly meter: ApiMeter;
   private readonly listings: Listings;
+  private readonly refusals: ApiRefusals;
   private isStopped = false;
 
   constructor({ hub, apps, pathPrefix, bodies, unread, meter }: ApiOptions) {
@@ -74,6 +57,7 @@ export class ChannelsApi {
     this.bodies = bodies;
     this.unread = unread;
     this.meter = meter;
+    this.refusals = new ApiRefusals({ hub, apps, meter });
     this.listings = new Listings(hub);
     this.histories = new HistoryPages(hub);
   }
@@ -112,11 +96,11 @@ export class ChannelsApi {
     if (endpoint === undefined) {
       const allow = methodsOf(route).join(', ');
       const text = `405 METHOD NOT ALLOWED: use ${allow}\n`;
-      return this.refuse(exchange, new ApiRefusal('wrong-method', text, { allow }));
+      return this.refusals.refuse(exchange, new ApiRefusal('wrong-method', text, { allow }));
     }
     const length = method === 'POST' ? announcedLength(request) : 0;
     const tooLarge = this.bodies.refuseLength(length);
-    if (tooLarge !== undefined) return this.refuse(exchange, tooLarge, { closes: true });
+    if (tooLarge !== undefined) return this.refusals.refuse(exchange, tooLarge, { closes: true });
     const known = authenticate(
       this.apps,
       {
@@ -128,15 +112,15 @@ export class ChannelsApi {
       this.hub.clock.now(),
     );
     // Bun skips the body of a request that is answered before it arrives.
-    if (known instanceof ApiRefusal) return this.refuseUnsigned(exchange, known, route);
+    if (known instanceof ApiRefusal) return this.refusals.refuseUnsigned(exchange, known, route.appId);
     const { app, parameters } = known;
     if (method !== 'POST') {
       return this.respond(exchange, () => this.ask(endpoint, route, known), app);
     }
     const over = this.refuseOverRate(route, app);
-    if (over !== undefined) return this.refuse(exchange, over, { app });
+    if (over !== undefined) return this.refusals.refuse(exchange, over, { app });
     return this.bodies.read({ request, length, owner: app.id }, (body) => {
-      if (body instanceof BodyRefusal) return this.refuse(exchange, body, { app, closes: true });
+      if (body instanceof BodyRefusal) return this.refusals.refuse(exchange, body, { app, closes: true });
       const answer = () => refuseBody(parameters, body) ?? this.run(endpoint, route, known, body);
       return this.respond(exchange, answer, app);
     });
@@ -213,7 +197,7 @@ export class ChannelsApi {
 
   private responseTo(exchange: Exchange, answer: Answer, app: App): Response {
     if (answer instanceof ApiRefusal) {
-      return this.refuse(exchange, compressedOr(exchange.request, answer), { app });
+      return this.refusals.refuse(exchange, compressedOr(exchange.request, answer), { app });
     }
     if ('json' in answer) {
       const { json } = answer;
@@ -238,7 +222,7 @@ export class ChannelsApi {
       owner: app.id,
       unread: this.unread,
     });
-    if (response === undefined) return this.refuse(exchange, unreadIsFull(), { app });
+    if (response === undefined) return this.refusals.refuse(exchange, unreadIsFull(), { app });
     this.meter.count('requests', 1, '200');
     return response;
   }
@@ -280,65 +264,8 @@ export class ChannelsApi {
           upgrade: 'websocket',
         })
       : new ApiRefusal('not-found', '404 NOT FOUND\n');
-    return this.refuse(exchange, refusal);
+    return this.refusals.refuse(exchange, refusal);
   }
-
-  /** Counts a wrong signature for the app of the path, and a wrong path for the app of the key, from any sender. */
-  private refuseUnsigned(
-    exchange: Exchange,
-    refusal: ApiRefusal,
-    { appId }: ChannelsRoute,
-  ): Response {
-    const app = appId === undefined ? undefined : this.apps.byId(decodeLeniently(appId));
-    if (app !== undefined) this.note(app, exchange, refusal);
-    const { keyOwner } = refusal instanceof Unauthenticated ? refusal : {};
-    if (keyOwner === undefined) return this.refuse(exchange, refusal);
-    const wrongId = new Unauthenticated('wrong-app-id', refusal.text);
-    this.note(keyOwner, exchange, wrongId);
-    return this.refuse(exchange, app === undefined ? wrongId : refusal);
-  }
-
-  private note(app: App, { path, sender }: Exchange, refusal: ApiRefusal | BodyRefusal): void {
-    const { problem: kind, text } = refusal;
-    const { advice, title } = mistakeOf(refusal) ?? { ...statuses[kind], title: undefined };
-    const address = sender();
-    this.hub.problems.note(app, { source: 'backend', kind, text, title, advice, path, address });
-  }
-
-  private refuse(
-    exchange: Exchange,
-    refusal: ApiRefusal | BodyRefusal,
-    { app, closes = false }: { readonly app?: App; readonly closes?: boolean } = {},
-  ): Response {
-    const { request, path, sender } = exchange;
-    const { problem, text, headers } = refusal;
-    if (app !== undefined) this.note(app, exchange, refusal);
-    const response = refuseRequest(problem, text, {
-      ...headers,
-      ...(closes ? { connection: 'close' } : {}),
-    });
-    this.meter.count('requests', 1, `${statuses[problem].status}`);
-    this.hub.rateLimitedLog.info(
-      'Request refused',
-      { app: app?.id, address: sender() },
-      {
-        method: request.method,
-        path,
-        status: response.status,
-        why: unsigned(text),
-        // What the text does not tell.
-        mistake: mistakeOf(refusal)?.title,
-      },
-    );
-    if (refusal instanceof BodyRefusal && refusal.rest !== undefined) {
-      return lastAnswer(response, refusal.rest);
-    }
-    return response;
-  }
-}
-
-function mistakeOf(refusal: ApiRefusal | BodyRefusal): MistakeRow | undefined {
-  return refusal instanceof Unauthenticated ? authMistakes[refusal.mistake] : undefined;
 }
 
 /** Names the compression of a body that was refused. Headers are only read here, because most triggers are accepted. */

@@ -15,6 +15,9 @@ import { Unauthenticated } from './unauthenticated.ts';
 /** Whole seconds that a request's clock may be off, exclusive. Source: Channels protocol, §14.1. */
 const TIMESTAMP_TOLERANCE_SECONDS = 600;
 
+/** Seconds since 1970, as requests have them. */
+const TIMESTAMP = /^\d{1,12}$/;
+
 export interface SignedHead {
   /** The app in the path; `undefined` if the path names no app. */
   readonly appId: string | undefined;
@@ -22,6 +25,8 @@ export interface SignedHead {
   readonly target: RequestTarget;
   /** The path prefix of the server; some libraries sign the path with it and some without. */
   readonly pathPrefix: string;
+  /** Whether the request may be signed in advance: with `expires`, until which the signature is valid. */
+  readonly mayBePresigned?: boolean;
 }
 
 /** The app that sent a request, and the parameters as its signature confirms them. */
@@ -59,7 +64,9 @@ export function authenticate(
   }
   const known =
     refuseVersion(parameterOf(parameters, 'auth_version')) ??
-    refuseTimestamp(parameterOf(parameters, 'auth_timestamp'), nowMs) ??
+    (request.mayBePresigned === true
+      ? refusePresigned(parameters, nowMs)
+      : refuseTimestamp(parameterOf(parameters, 'auth_timestamp'), nowMs)) ??
     checkSignature({ app, secret, request, parameters });
   if (!(known instanceof ApiRefusal)) app.keyUses?.of(key)?.note('request');
   return known;
@@ -95,7 +102,7 @@ function refuseVersion(version: string | undefined): ApiRefusal | undefined {
 
 function refuseTimestamp(timestamp: string | undefined, nowMs: number): ApiRefusal | undefined {
   if (timestamp === undefined) return new Unauthenticated('timestamp', 'Timestamp required');
-  if (!/^\d{1,12}$/.test(timestamp)) {
+  if (!TIMESTAMP.test(timestamp)) {
     return new Unauthenticated(
       'timestamp',
       'Timestamp required: auth_timestamp must be an integer, in seconds',
@@ -109,6 +116,35 @@ function refuseTimestamp(timestamp: string | undefined, nowMs: number): ApiRefus
     'clock',
     `Timestamp expired: Given timestamp (${isoSeconds(given * 1000)}) not within ${TIMESTAMP_TOLERANCE_SECONDS}s of server time (${isoSeconds(nowMs)})`,
   );
+}
+
+/** The longest time between the signature of a request that is signed in advance and its end. Seconds. */
+const PRESIGNED_SECONDS_MAX = 86_400;
+
+/** Refuses a request that may be signed in advance by its times. Without `expires` it is one like all others. */
+function refusePresigned(parameters: readonly Parameter[], nowMs: number): ApiRefusal | undefined {
+  const timestamp = parameterOf(parameters, 'auth_timestamp');
+  const expires = expiryOf(parameters);
+  const signedAt = Number(timestamp);
+  // What was signed long ago is judged by its end only.
+  const isOfThePast = TIMESTAMP.test(timestamp ?? '') && 1000 * signedAt <= nowMs;
+  const refused =
+    expires !== undefined && isOfThePast ? undefined : refuseTimestamp(timestamp, nowMs);
+  if (refused !== undefined || expires === undefined) return refused;
+  const isInRange = expires > signedAt && expires <= signedAt + PRESIGNED_SECONDS_MAX;
+  if (!isInRange) {
+    return invalid(
+      `expires: must be a time in seconds, at most ${PRESIGNED_SECONDS_MAX} after auth_timestamp`,
+    );
+  }
+  return expires * 1000 > nowMs ? undefined : new Unauthenticated('expired', 'Signature expired');
+}
+
+/** Returns when a request ends that is signed in advance, in seconds since 1970; `NaN` if that is no time. */
+export function expiryOf(parameters: readonly Parameter[]): number | undefined {
+  const text = parameterOf(parameters, 'expires');
+  if (text === undefined) return undefined;
+  return TIMESTAMP.test(text) ? Number(text) : Number.NaN;
 }
 
 function isoSeconds(ms: number): string {

@@ -4,6 +4,7 @@ export type ApiProblem =
   | 'bad-handshake'
   | 'unauthenticated'
   | 'app-disabled'
+  | 'origin-not-allowed'
   | 'over-quota'
   | 'rate-limited'
   | 'not-found'
@@ -48,6 +49,11 @@ export const statuses = {
     when: 'The app is disabled.',
     advice: 'Enable the app again.',
   },
+  'origin-not-allowed': {
+    status: 403,
+    when: 'A page reads channels with `key` alone, and its origin is not in `allowedOrigins` of the app.',
+    advice: 'List the origin in `allowedOrigins`, or let the backend sign the URL.',
+  },
   'over-quota': {
     status: 403,
     when: 'The app has used the messages of `limits.messagesPerDay` for today (UTC). Nothing was sent.',
@@ -55,7 +61,7 @@ export const statuses = {
   },
   'rate-limited': {
     status: 429,
-    when: 'The app triggers more events per second than `limits.triggersPerSecond` allows, asks more often than `limits.queriesPerSecond`, or asks for too many long listings at the same time; or clients of one address connect more often than `channels.addressLimits` allow. Nothing was sent.',
+    when: 'The app triggers more events per second than `limits.triggersPerSecond` allows, asks more often than `limits.queriesPerSecond`, or asks for too many long listings at the same time; or clients of one address connect more often than `channels.addressLimits` allow. Or a request reads channels, and the app has as many connections as `limits.connections` allows. Nothing was sent.',
     advice: 'Try again after the seconds that the `Retry-After` header names.',
   },
   'not-found': {
@@ -91,7 +97,7 @@ export const statuses = {
   },
   overloaded: {
     status: 503,
-    when: 'The bodies of all unfinished requests, or all answers that were not read, take as much memory as `channels.unfinishedBytes`, and no other app keeps more of it. After a body the connection is closed.',
+    when: 'The bodies of all unfinished requests, or all answers that were not read, take as much memory as `channels.unfinishedBytes`, and no other app keeps more of it. After a body the connection is closed. Or a request reads channels, and the server has no room for its connection.',
     advice: 'Try again after the seconds that the `Retry-After` header names.',
   },
   'engine-failed': {

@@ -10,6 +10,8 @@ export type AuthMistake =
   | 'version'
   | 'timestamp'
   | 'clock'
+  | 'expired'
+  | 'unsigned'
   | 'body'
   | 'signature';
 
@@ -66,6 +68,18 @@ export const authMistakes: Record<AuthMistake, MistakeRow> = {
     when: 'The clocks differ by 600 seconds or more, or the request was signed that long ago.',
     advice:
       'Set the clocks of the backend and of this server by NTP. Sign a request again when it is repeated.',
+  },
+  expired: {
+    text: 'Signature expired',
+    when: 'A request to read channels was signed with `expires`, and that time has passed.',
+    advice:
+      'Nothing, if the page is gone that read with it. Otherwise sign a URL again when the page needs one.',
+  },
+  unsigned: {
+    text: 'CHANNEL: needs a signed URL',
+    title: 'Unsigned: a request with `key` alone names a channel that is not public',
+    when: 'A request to read channels has `key` and no signature, and a channel is private, encrypted, a presence or a user channel.',
+    advice: 'Let your backend sign the URL.',
   },
   body: {
     text: 'Invalid body_md5',

@@ -449,6 +449,18 @@ export class Clients {
     }
   }
 
+  /** Runs what lets a connection into a channel for which it has sent no frame, once it may be sent more. Never rejects. */
+  async enter(connection: ClientConnection, run: () => MaybePromise<void>): Promise<void> {
+    try {
+      await this.answerLimit.turn(connection);
+      if (!connection.isOpen) return;
+      await run();
+      if (connection.isOpen) this.answered(connection);
+    } catch (error) {
+      this.failed(connection, error);
+    }
+  }
+
   private answered(connection: ClientConnection): void {
     this.checkAuthorised(connection, connection.heardAtMs);
     this.slowConsumers.answered(connection);

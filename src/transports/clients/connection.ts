@@ -66,6 +66,11 @@ export abstract class ClientConnection extends Session implements Peer {
   /** Whether it is neither closed nor closing. */
   abstract get isOpen(): boolean;
 
+  /** Whether the client can send nothing, and so is not asked to answer. */
+  get isOneWay(): boolean {
+    return false;
+  }
+
   /** Queues a frame behind everything that was sent or published to this client before. */
   abstract send(frame: string): void;
 

@@ -1,4 +1,5 @@
-import { type BodyEnd, ResponseBody, SMALL_ANSWER } from '../response-body.ts';
+import { ResponseBody, SMALL_ANSWER } from '../response-body.ts';
+import { type StreamEvents, StreamResponse } from '../stream-response.ts';
 import { ANSWER_HEADERS, OPEN_TO_ALL } from './headers.ts';
 import type { Outlet } from './receiver.ts';
 
@@ -7,51 +8,10 @@ export interface LocalOutlet extends Outlet {
   readonly response: Response | Promise<Response>;
 }
 
-export interface OutletEvents {
-  /** Nothing more will be written. Called once. */
-  last(): void;
-  /** The response has ended, after `last`. Called once. */
-  gone(how: BodyEnd): void;
-}
-
 /** The answer to `xhr_streaming`: open until a line closes the session. */
-export class StreamOutlet implements LocalOutlet {
-  readonly response: Response;
-  private readonly events: OutletEvents;
-  private readonly body: ResponseBody;
-  private isLast = false;
-
-  constructor(signal: AbortSignal, events: OutletEvents) {
-    this.events = events;
-    this.body = new ResponseBody((how) => {
-      this.last();
-      events.gone(how);
-    });
-    this.response = new Response(this.body.stream, { headers: ANSWER_HEADERS });
-    signal.addEventListener('abort', () => this.body.gone(), { once: true });
-  }
-
-  write(lines: string): void {
-    this.body.write(lines);
-  }
-
-  end(): void {
-    this.last();
-    this.body.end();
-  }
-
-  break(): void {
-    this.body.break();
-  }
-
-  waitingBytes(): number {
-    return this.body.waitingBytes;
-  }
-
-  private last(): void {
-    if (this.isLast) return;
-    this.isLast = true;
-    this.events.last();
+export class StreamOutlet extends StreamResponse implements LocalOutlet {
+  constructor(signal: AbortSignal, events: StreamEvents) {
+    super(signal, ANSWER_HEADERS, events);
   }
 }
 
@@ -59,11 +19,11 @@ export class StreamOutlet implements LocalOutlet {
 export class PollOutlet implements LocalOutlet {
   readonly response: Promise<Response>;
   private readonly answer: (response: Response) => void;
-  private readonly events: OutletEvents;
+  private readonly events: StreamEvents;
   private body: ResponseBody | undefined;
   private isAnswered = false;
 
-  constructor(signal: AbortSignal, events: OutletEvents) {
+  constructor(signal: AbortSignal, events: StreamEvents) {
     const { promise, resolve } = Promise.withResolvers<Response>();
     this.response = promise;
     this.answer = resolve;

@@ -3,6 +3,7 @@ import { appWith } from '../../channels/hub.fixture.ts';
 import { ClientLibraries } from '../clients/client-libraries.ts';
 import { endWith } from '../clients/closing/end.ts';
 import { ClientConnections } from '../clients/connections.ts';
+import { HttpRoom } from '../clients/http-room.ts';
 import { UnreadAnswers } from '../unread-answers.ts';
 import type { FallbackConnection } from './fallback-connection.ts';
 import type { Outlet } from './receiver.ts';
@@ -81,7 +82,6 @@ export function loop({
       },
       releasePlace: () => undefined,
       makeRoomFor: () => undefined,
-      endForRoom: (connection) => endWith(connection, 'server-over-capacity'),
       open(connection) {
         opened.push(connection as FallbackConnection);
         connection.send('established');
@@ -98,7 +98,10 @@ export function loop({
     },
     apps: { byKey: (key) => (key === 'key' ? app : undefined), byId: () => app },
     connections: Object.assign(new ClientConnections(), { newFirstHalf: () => ++made }),
-    connectionsMax,
+    room: new HttpRoom(
+      { endForRoom: (connection) => endWith(connection, 'server-over-capacity') },
+      connectionsMax,
+    ),
     sendBufferBytes,
     unread: unreadAnswers,
     timers: time,

@@ -7,7 +7,9 @@ import { type Admitted, admitKey } from '../clients/admission.ts';
 import type { Clients, RefusedClient } from '../clients/clients.ts';
 import { closeCodes, type RefusalProblem } from '../clients/closing/close-codes.ts';
 import { endWith } from '../clients/closing/end.ts';
-import { ClientConnections } from '../clients/connections.ts';
+import type { ClientConnections } from '../clients/connections.ts';
+import { FlushTurns } from '../clients/frames/flush-turns.ts';
+import type { HttpRoom } from '../clients/http-room.ts';
 import { SMALL_ANSWER } from '../response-body.ts';
 import type { UnreadAnswer, UnreadAnswers } from '../unread-answers.ts';
 import {
@@ -16,7 +18,6 @@ import {
   type SessionEnd,
   type SessionEvents,
 } from './fallback-connection.ts';
-import { FlushTurns } from './flush-turns.ts';
 import type {
   LocalSessions,
   Loss,
@@ -51,7 +52,6 @@ export type SessionClients = Pick<
   | 'takePlace'
   | 'releasePlace'
   | 'makeRoomFor'
-  | 'endForRoom'
   | 'open'
   | 'noteActivity'
   | 'libraries'
@@ -66,8 +66,8 @@ export interface HttpSessionsOptions {
   readonly apps: AppDirectory;
   /** The connections of this loop, whatever carries them. */
   readonly connections: ClientConnections;
-  /** The limit of sessions with a connection on this loop. */
-  readonly connectionsMax: number;
+  /** The room for connections over HTTP on this loop. */
+  readonly room: HttpRoom;
   readonly sendBufferBytes: number;
   /** Has what waits for closed sessions. */
   readonly unread: UnreadAnswers;
@@ -106,9 +106,9 @@ export class HttpSessions implements LocalSessions, SessionEvents {
   private readonly halfOpen = new RecentSessions((session) => this.dropped(session));
   /** Sessions that have ended, so that a late copy of one of their requests does not open them again. */
   private readonly over = new RecentSessions((session) => this.dropped(session));
-  /** Sessions that are connections, to find the one that must make room. */
-  private readonly own: ClientConnections;
-  private readonly flushTurns: FlushTurns;
+  private readonly flushTurns: FlushTurns<FallbackConnection>;
+  /** Sessions that are connections. */
+  private connected = 0;
   /** Sessions whose first request waits for a place, with the later requests of each. */
   private readonly placing = new Map<string, (() => void)[]>();
   /** What waits for closed sessions, which are no connections any more. */
@@ -119,7 +119,6 @@ export class HttpSessions implements LocalSessions, SessionEvents {
     this.options = options;
     this.timers = options.timers;
     this.clients = options.clients;
-    this.own = new ClientConnections(options.connectionsMax);
     this.flushTurns = new FlushTurns({
       now: () => options.timers.now(),
       busyShare: options.busyShare,
@@ -135,12 +134,12 @@ export class HttpSessions implements LocalSessions, SessionEvents {
 
   /** Open connections. */
   get size(): number {
-    return this.own.size;
+    return this.connected;
   }
 
   /** Closed sessions whose clients do not have the closing line yet. */
   get closing(): number {
-    return this.open.size - this.own.size;
+    return this.open.size - this.connected;
   }
 
   receive(request: ReceiveRequest, outlet: Outlet): ResponseEnded {
@@ -280,7 +279,8 @@ export class HttpSessions implements LocalSessions, SessionEvents {
 
   ended(connection: FallbackConnection, how: SessionEnd): void {
     const wasTooSlow = this.clients.closed(connection);
-    this.own.remove(connection);
+    this.options.room.remove(connection);
+    this.connected--;
     if (how === 'too-slow' || (how === 'terminated' && wasTooSlow)) {
       this.clients.closedTooSlow(connection);
     }
@@ -382,7 +382,7 @@ export class HttpSessions implements LocalSessions, SessionEvents {
       session,
       events: this,
     });
-    const full = this.makeRoomFor(connection);
+    const full = this.options.room.makeFor(connection);
     if (full !== undefined) clients.releasePlace(app);
     const refused = full ?? clients.makeRoomFor(connection);
     if (refused !== undefined) {
@@ -391,7 +391,8 @@ export class HttpSessions implements LocalSessions, SessionEvents {
     }
     if (!isGreeted) receiver.write(OPENED, this.timers.now());
     this.open.set(session, connection);
-    this.own.add(connection);
+    this.options.room.add(connection);
+    this.connected++;
     connection.lastReceive = number;
     connection.order.receiving(number);
     connection.attach(receiver);
@@ -399,18 +400,6 @@ export class HttpSessions implements LocalSessions, SessionEvents {
     const transport = receiver.isPoll ? 'xhr_polling' : 'xhr_streaming';
     this.options.meter.count('fallbackConnectionsOpened', 1, transport);
     return (why) => connection.detach(receiver, why);
-  }
-
-  private makeRoomFor({ app, address }: FallbackConnection): RefusedClient | undefined {
-    const room = this.own.roomFor(app, address);
-    if (room === 'room') return undefined;
-    if (room !== 'full') {
-      this.clients.endForRoom(room);
-      return undefined;
-    }
-    const problem = 'server-over-capacity';
-    const { message } = closeCodes[problem];
-    return { problem, message, address: addressOf(address), app };
   }
 
   private refuse(opening: Opening, refused: RefusedClient): void {

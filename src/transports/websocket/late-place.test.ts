@@ -67,6 +67,7 @@ function stage(settings: object = {}) {
     hub,
     sockets,
     fallback: { answer: () => new Response(null, { status: 404 }) },
+    readers: { answer: () => new Response(null, { status: 404 }) },
     api,
     keepAlive: new KeepAlive(240),
     addresses,

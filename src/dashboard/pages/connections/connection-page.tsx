@@ -20,6 +20,12 @@ interface ConnectionProps {
 
 const POLL_MS = 3000;
 
+const TRANSPORTS: Readonly<Record<ConnectionDetails['transport'], string>> = {
+  websocket: 'WebSocket',
+  http: 'HTTP',
+  sse: 'Reads server-sent events',
+};
+
 /** Who is this client, and why is it slow? */
 export default function ConnectionPage({
   app,
@@ -102,7 +108,7 @@ function Facts({ app, connection }: ConnectionProps) {
           {libraryOf(connection)}
           {client !== null && `, protocol ${client.protocol}`}
         </Fact>
-        <Fact word="Transport">{connection.transport === 'http' ? 'HTTP' : 'WebSocket'}</Fact>
+        <Fact word="Transport">{TRANSPORTS[connection.transport]}</Fact>
         <Fact word="Address">
           {address !== null && (
             <a href={pathTo(inApp(app, 'connections'), { address })}>{address}</a>

@@ -63,6 +63,7 @@ export function ConnectionTable({
           </td>
           <td>
             {libraryOf(each)} {each.transport === 'http' && <span class="tag">over HTTP</span>}
+            {each.transport === 'sse' && <span class="tag">reads events over HTTP</span>}
           </td>
           <td class="number" data-label="channels">
             {each.channels}

@@ -114,7 +114,7 @@ export class RedisChannel extends StatedTopic {
     try {
       answer = await this.state({
         members: member === undefined ? [] : [['+', member.userId, member.userInfo ?? '']],
-        mode: member !== undefined && this.roster === undefined ? 'r' : '',
+        mode: this.channel.kind === 'presence' && this.roster === undefined ? 'r' : '',
         membersMax: membersMaxOf(app, this.channel.text),
         newcomer: newcomer.socketId,
         history: historyToRead(entry),
@@ -153,7 +153,7 @@ export class RedisChannel extends StatedTopic {
     socketId: SocketId,
     { roster, users }: { readonly roster: Map<string, Member>; readonly users: string | undefined },
   ): Pick<Entered, 'members' | 'users'> {
-    if (member === undefined) return { members: [] };
+    if (this.channel.kind !== 'presence') return { members: [] };
     if (this.large !== undefined) {
       return { members: withNewcomer([...roster.values()], member), users: Number(users) };
     }

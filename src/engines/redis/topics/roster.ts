@@ -20,10 +20,10 @@ export class Roster {
     this.options = options;
   }
 
-  /** The list for a newcomer: also itself, if the message about it was missed. */
-  listFor(newcomer: Member, socketId: SocketId): readonly Member[] {
+  /** The list for a newcomer: also itself, if it is a member and the message about it was missed. */
+  listFor(newcomer: Member | undefined, socketId: SocketId): readonly Member[] {
     const known = [...this.members.values()];
-    if (this.members.has(newcomer.userId)) return known;
+    if (newcomer === undefined || this.members.has(newcomer.userId)) return known;
     this.untold.set(newcomer.userId, socketId);
     return [...known, newcomer];
   }

@@ -3,6 +3,7 @@ import { every } from '../../../runtime/time/every.ts';
 import type { BodyIntake } from '../../../transports/body-intake.ts';
 import type { Clients } from '../../../transports/clients/clients.ts';
 import type { SlowConsumers } from '../../../transports/clients/frames/slow-consumers.ts';
+import type { Readers } from '../../../transports/sse/readers.ts';
 import type { UnreadAnswers } from '../../../transports/unread-answers.ts';
 import type { UnreadSockets } from '../../sockets/unread-sockets.ts';
 import type { FallbackSessions } from './fallback.ts';
@@ -23,11 +24,12 @@ export interface ChecksOptions {
   readonly bodies: readonly BodyIntake[];
   readonly unread: UnreadAnswers;
   readonly fallback: FallbackSessions;
+  readonly readers: Readers;
 }
 
 /** Starts the regular checks of what clients have open. Returns how to stop them. */
 export function startChecks(options: ChecksOptions): () => void {
-  const { slowConsumers, unreadSockets, listeners, clients, bodies, unread, fallback } = options;
+  const { slowConsumers, unreadSockets, listeners, clients, bodies, unread, fallback, readers } = options;
   const homes = fallback.cluster ?? fallback.links;
   let checked = 0;
   return every(monotonicTimers, CHECK_INTERVAL_MS, () => {
@@ -40,6 +42,7 @@ export function startChecks(options: ChecksOptions): () => void {
     if (checked % CHECK_PARTS !== 0) return;
     fallback.sessions.check();
     homes.check();
+    readers.check();
     unread.check();
   });
 }

@@ -45,11 +45,12 @@ export class ClientShutdown {
   async drain(): Promise<void> {
     this.spreadNewcomers();
     const { connections, transports } = this.options;
-    const { fallback, health, keepAlive, sockets } = transports;
+    const { fallback, health, keepAlive, sockets, streams } = transports;
     const { sessions, cluster: elsewhere } = fallback;
     const drainMs = this.options.drainSeconds * 1000;
     health.stop();
     sessions.stop();
+    streams.stop();
     sockets.stop('server-stopping');
     keepAlive.stop();
     const untilMs = performance.now() + Math.max(drainMs, LAST_POLLS_MS);
@@ -83,11 +84,12 @@ export class ClientShutdown {
   /** Lets all connections end for everybody but their clients, whose sockets stay open. New ones are kept waiting. */
   async retire(): Promise<void> {
     const { connections, transports, stopChecks } = this.options;
-    const { api, fallback, health, keepAlive, listeners, sockets } = transports;
+    const { api, fallback, health, keepAlive, listeners, sockets, streams } = transports;
     stopChecks();
     health.stop();
     keepAlive.stop();
     fallback.sessions.stop();
+    streams.stop();
     sockets.stop('server-restarting');
     api.stop();
     // Without this, each client would be told that the others leave.

@@ -2,6 +2,7 @@ import type { LoopBus } from '../../../engines/redis/loop-bus.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
 import type { Clients } from '../../../transports/clients/clients.ts';
+import type { HttpRoom } from '../../../transports/clients/http-room.ts';
 import { SessionCluster } from '../../../transports/http-fallback/homes/session-cluster.ts';
 import { SessionLinks } from '../../../transports/http-fallback/homes/session-links.ts';
 import { HttpSessions } from '../../../transports/http-fallback/sessions.ts';
@@ -16,6 +17,8 @@ export interface FallbackParts {
   readonly apps: MemoryAppDirectory;
   readonly audience: AudienceParts;
   readonly unread: UnreadAnswers;
+  /** The room for connections over HTTP on this loop. */
+  readonly room: HttpRoom;
 }
 
 /** The sessions of the HTTP transports, here and on other loops. */
@@ -30,7 +33,7 @@ export interface FallbackSessions {
 
 export function openFallbackSessions(
   { settings, links, rateLimitedLog, meter }: LoopBase,
-  { bus, clients, apps, audience, unread }: FallbackParts,
+  { bus, clients, apps, audience, unread, room }: FallbackParts,
 ): FallbackSessions {
   const { sendBufferBytes } = settings;
   const timers = monotonicTimers;
@@ -39,7 +42,7 @@ export function openFallbackSessions(
     clients,
     apps,
     connections: audience.connections,
-    connectionsMax: Math.ceil(settings.maxFallbackConnections / links.count),
+    room,
     sendBufferBytes,
     unread,
     timers,

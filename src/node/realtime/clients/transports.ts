@@ -7,6 +7,7 @@ import { ChannelsApi } from '../../../transports/channels-api/api.ts';
 import { listenForChannels } from '../../../transports/channels-listener.ts';
 import { ClientAddresses } from '../../../transports/client-address.ts';
 import { Clients } from '../../../transports/clients/clients.ts';
+import { HttpRoom } from '../../../transports/clients/http-room.ts';
 import { ListenerHealth } from '../../../transports/health.ts';
 import { FallbackTransport, sendLimit } from '../../../transports/http-fallback/transport.ts';
 import { KeepAlive } from '../../../transports/keep-alive.ts';
@@ -15,6 +16,8 @@ import {
   PushGate,
   type PushGateOptions,
 } from '../../../transports/push-api/shared-port/push-gate.ts';
+import { Readers } from '../../../transports/sse/readers.ts';
+import { ReaderTransport } from '../../../transports/sse/transport.ts';
 import { UnreadAnswers } from '../../../transports/unread-answers.ts';
 import { ClosingBytes } from '../../../transports/websocket/closing-bytes.ts';
 import { WebSocketTransport } from '../../../transports/websocket/transport.ts';
@@ -36,6 +39,9 @@ export interface TransportsParts {
 export interface Transports {
   readonly clients: Clients;
   readonly fallback: FallbackSessions;
+  /** The readers of this loop, and what answers those who come. */
+  readonly readers: Readers;
+  readonly streams: ReaderTransport;
   readonly api: ChannelsApi;
   /** The bodies of requests to the API, and those that clients send. */
   readonly bodies: readonly BodyIntake[];
@@ -83,7 +89,20 @@ export function openTransports(base: LoopBase, parts: TransportsParts): Transpor
     },
   });
   const bus = quotas.cluster?.bus;
-  const fallback = openFallbackSessions(base, { bus, clients, apps, audience, unread });
+  const room = new HttpRoom(
+    clients,
+    Math.ceil(settings.maxFallbackConnections / base.links.count),
+  );
+  const fallback = openFallbackSessions(base, { bus, clients, apps, audience, unread, room });
+  const readers = new Readers({
+    ...{ hub, clients, connections, room, unread },
+    sendBufferBytes: settings.sendBufferBytes,
+    clock: hub.clock,
+    now: () => monotonicTimers.now(),
+    afterTurn: (run) => void setImmediate(run),
+    after: (delayMs, run) => monotonicTimers.after(delayMs, run),
+    busyShare: (nowMs) => audience.loopShare.at(nowMs),
+  });
   const sendBodies = new BodyIntake(
     { ...settings, requestBytes: sendLimit(clientFrameBytes) },
     monotonicTimers,
@@ -100,12 +119,16 @@ export function openTransports(base: LoopBase, parts: TransportsParts): Transpor
     socketsInUse,
     keepAlive,
   });
+  const streams = new ReaderTransport({
+    ...{ hub, apps, clients, readers, addresses, pathPrefix, socketsInUse, keepAlive, meter },
+  });
   const bodies = new BodyIntake(settings, monotonicTimers, audience.turns);
   const push = openPushGate(base, { addresses, unread });
   const api = new ChannelsApi({ hub, apps, pathPrefix, bodies, unread, meter });
   const listeners = openListeners(base, parts, {
     sockets,
     fallback: fallbackTransport,
+    readers: streams,
     api,
     keepAlive,
     addresses,
@@ -115,6 +138,8 @@ export function openTransports(base: LoopBase, parts: TransportsParts): Transpor
   return {
     clients,
     fallback,
+    readers,
+    streams,
     api,
     bodies: [bodies, sendBodies, ...(push === undefined ? [] : [push.bodies])],
     unread,
@@ -171,6 +196,7 @@ function openPushGate(
 interface Served {
   readonly sockets: WebSocketTransport;
   readonly fallback: FallbackTransport;
+  readonly readers: ReaderTransport;
   readonly api: ChannelsApi;
   readonly keepAlive: KeepAlive;
   readonly addresses: ClientAddresses;

@@ -25,6 +25,7 @@ export function checkHeartbeats(
   const pingAfterMs = times.activityTimeoutSeconds * 1000;
   const endAfterMs = times.pongTimeoutSeconds * 1000;
   for (const connection of connections) {
+    if (connection.isOneWay) continue;
     if (connection.pingedAtMs === 0) {
       if (nowMs - connection.heardAtMs < pingAfterMs) continue;
       connection.pingedAtMs = nowMs;

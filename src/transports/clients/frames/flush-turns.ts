@@ -1,5 +1,4 @@
-import type { App } from '../../channels/app.ts';
-import type { FallbackConnection } from './fallback-connection.ts';
+import type { App } from '../../../channels/app.ts';
 
 /** How long connections are flushed in one turn of the loop: what an event for WebSockets may wait. Milliseconds. */
 const TURN_MS = 1;
@@ -14,7 +13,12 @@ const BUSY_FROM = 0.6;
 const PAUSE_TIMES = 20;
 const PAUSE_MS_MAX = 50;
 
-export interface FlushTurnsOptions {
+/** What is flushed, with the app that it belongs to. */
+interface Flushed {
+  readonly app: App;
+}
+
+export interface FlushTurnsOptions<Connection> {
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** The share of a core that the loop used recently, from 0 to 1. */
@@ -22,30 +26,30 @@ export interface FlushTurnsOptions {
   /** Runs something once the loop has handled everything that arrived in this turn. */
   readonly afterTurn: (run: () => void) => void;
   readonly after: (delayMs: number, run: () => void) => unknown;
-  readonly flush: (connection: FallbackConnection) => void;
+  readonly flush: (connection: Connection) => void;
 }
 
 /**
- * Flushes each connection with new messages once per round, so that all messages since the last round share a line.
+ * Flushes each connection over HTTP with new messages once per round, so that all messages since the last round share a write.
  * Every flush costs JavaScript and a write, which would delay the WebSockets of a busy channel. Therefore a turn of
  * the loop spends one millisecond on flushes, apps take turns, and a busy loop pauses between two rounds. Then more
- * messages share a line.
+ * messages share a write.
  */
-export class FlushTurns {
-  private readonly options: FlushTurnsOptions;
+export class FlushTurns<Connection extends Flushed> {
+  private readonly options: FlushTurnsOptions<Connection>;
   /** By app; the first in order is next. */
-  private readonly waiting = new Map<App, Set<FallbackConnection>>();
+  private readonly waiting = new Map<App, Set<Connection>>();
   private isPlanned = false;
   /** How long the turns of this round took. */
   private tookMs = 0;
   /** How long a busy loop pauses after the last one. */
   private pausedUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: FlushTurnsOptions) {
+  constructor(options: FlushTurnsOptions<Connection>) {
     this.options = options;
   }
 
-  add(connection: FallbackConnection): void {
+  add(connection: Connection): void {
     const { app } = connection;
     const ofApp = this.waiting.get(app);
     if (ofApp === undefined) this.waiting.set(app, new Set([connection]));

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'bun:test';
-import type { App } from '../../channels/app.ts';
-import { appWith } from '../../channels/hub.fixture.ts';
-import type { FallbackConnection } from './fallback-connection.ts';
+import type { App } from '../../../channels/app.ts';
+import { appWith } from '../../../channels/hub.fixture.ts';
 import { FlushTurns } from './flush-turns.ts';
 
 /** A loop whose flushes take a tenth of a millisecond each. */
@@ -9,8 +8,8 @@ function loop({ busyShare = 0 } = {}) {
   let nowMs = 1000;
   let turns: (() => void)[] = [];
   const pauses: number[] = [];
-  const flushed: FallbackConnection[] = [];
-  const flushTurns = new FlushTurns({
+  const flushed: { readonly app: App }[] = [];
+  const flushTurns = new FlushTurns<{ readonly app: App }>({
     now: () => nowMs,
     busyShare: () => busyShare,
     afterTurn: (run) => void turns.push(run),
@@ -24,8 +23,7 @@ function loop({ busyShare = 0 } = {}) {
     },
   });
   const connections = (app: App, count: number) =>
-    // Only its app is looked at.
-    Array.from({ length: count }, () => ({ app }) as FallbackConnection);
+    Array.from({ length: count }, () => ({ app }));
   return {
     flushTurns,
     flushed,
