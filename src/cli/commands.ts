@@ -6,6 +6,7 @@ import { LOG_OPTIONS, showLog } from './channels/log.ts';
 import { REVOKE_OPTIONS, revoke } from './channels/revoke.ts';
 import { SERVER_OPTIONS } from './channels/running-server.ts';
 import { SEND_OPTIONS, send } from './channels/send.ts';
+import { SUBSCRIBE_OPTIONS, subscribe } from './channels/subscribe.ts';
 import { PUSH_TAIL_OPTIONS, pushTail, TAIL_OPTIONS, tail } from './channels/tail.ts';
 import type { Command } from './command.ts';
 import { DOCTOR_OPTIONS, doctor } from './doctor.ts';
@@ -177,6 +178,14 @@ export const commands: readonly Command[] = [
     example: 'fanfare tail 123456789 --kinds api,refused,error --prefix private-',
     options: TAIL_OPTIONS,
     run: tail,
+  },
+  {
+    name: 'subscribe',
+    operands: 'APP CHANNEL…',
+    help: 'Print every event of up to 20 channels, until it is stopped. It waits out restarts of the server, and then goes on where it was. It signs with the first key of the app in the configuration or its store; with --url, `FANFARE_APP_KEY` and `FANFARE_APP_SECRET` take their place.',
+    example: 'fanfare subscribe 123456789 private-orders --event paid --count 1 --seconds 600',
+    options: SUBSCRIBE_OPTIONS,
+    run: subscribe,
   },
   {
     name: 'log',

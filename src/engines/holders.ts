@@ -273,8 +273,8 @@ export class Holders {
     { shown }: LargeRule,
   ): Member[] {
     const occupancy = this.occupancy(app, channel);
-    if (occupancy === undefined) return withNewcomer([], newcomer);
-    occupancy.first ??= new FirstMembers(occupancy.users ?? NO_USERS, shown);
+    if (occupancy?.users === undefined) return withNewcomer([], newcomer);
+    occupancy.first ??= new FirstMembers(occupancy.users, shown);
     const first = Array.from(occupancy.first.list(), ({ member }) => member);
     return withNewcomer(first, newcomer);
   }

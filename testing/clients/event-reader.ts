@@ -1,13 +1,12 @@
 import { Inbox } from '../inbox.ts';
 import type { Fanfare } from '../servers/fanfare.ts';
 
-/** One block of a stream of server-sent events: its fields as they came, and comments. */
+/** One block of a stream of server-sent events: its fields as they came. */
 export interface StreamedBlock {
   readonly retry?: string;
   readonly event?: string;
   readonly id?: string;
   readonly data?: string;
-  readonly comment?: string;
 }
 
 /** A reader of server-sent events of our own, so that a test sees each field as it was sent. */
@@ -17,6 +16,8 @@ export class EventReader implements AsyncDisposable {
   readonly ended: Promise<'ended' | 'broken'>;
   /** The last id that it has read. */
   lastId: string | undefined;
+  /** The comments that have come, which are no blocks. */
+  readonly comments = new Inbox<string>('The reader');
   private readonly blocks = new Inbox<StreamedBlock>('The reader');
   private readonly abort: AbortController;
 
@@ -94,7 +95,10 @@ export class EventReader implements AsyncDisposable {
         rest += decoder.decode(bytes, { stream: true });
         const blocks = rest.split('\n\n');
         rest = blocks.pop() ?? '';
-        for (const block of blocks) this.blocks.put(blockOf(block));
+        for (const block of blocks) {
+          if (block.startsWith(':')) this.comments.put(block);
+          else this.blocks.put(blockOf(block));
+        }
       }
     } catch {
       // A test that wants to know asks `ended`.
@@ -108,8 +112,8 @@ export class EventReader implements AsyncDisposable {
 function blockOf(text: string): StreamedBlock {
   const fields: Record<string, string> = {};
   for (const line of text.split('\n')) {
-    const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
-    const field = name === '' ? 'comment' : name;
+    const [, field = '', value = ''] = /^([a-z]+): ([^]*)$/.exec(line) ?? [];
+    if (field === '') throw new Error(`A line is no field: ${line}`);
     if (field in fields) throw new Error(`A block has two lines "${field}": ${text}`);
     fields[field] = value;
   }

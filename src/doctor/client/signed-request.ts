@@ -11,6 +11,8 @@ export interface SignedCall {
   readonly method: 'GET' | 'POST';
   /** From `/apps` on, without the prefix that the server is mounted under. */
   readonly path: string;
+  /** Names and values of further parameters. */
+  readonly query?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
@@ -31,18 +33,20 @@ export function channelAuth(
 /** Path and query of a signed request; the path is signed as it is sent. Source: Channels protocol, §14.1. */
 export function signedTarget(
   { key, secret }: Pick<Credentials, 'key' | 'secret'>,
-  { method, path, body }: SignedCall,
+  { method, path, query: given = {}, body }: SignedCall,
   prefix: string,
   nowMs: number,
 ): string {
   const sent = `${prefix}${path}`;
-  // Already in the order of their names, as they must be signed.
   const parameters = [
+    ...Object.entries(given),
     ['auth_key', key],
     ['auth_timestamp', String(Math.floor(nowMs / 1000))],
     ['auth_version', '1.0'],
     ...(body === undefined ? [] : [['body_md5', createHash('md5').update(body).digest('hex')]]),
   ];
+  // In the order of their names, as they must be signed.
+  parameters.sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
   const text = parameters.map((pair) => pair.join('=')).join('&');
   const query = parameters
     .map(([name = '', value = '']) => `${name}=${encodeURIComponent(value)}`)

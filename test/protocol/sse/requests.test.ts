@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-const pathOf = (channel: string, app = APP.id) => `/apps/${app}/channels/${channel}/stream`;
+const pathOf = (channel: string, app: string = APP.id) => `/apps/${app}/channels/${channel}/stream`;
 const signed = (path: string, call: ApiCall = {}) => signedTarget('GET', path, call);
 
 async function asked(target: string, headers: Readonly<Record<string, string>> = {}) {
