@@ -21,6 +21,7 @@ export function membersPage(
 
 /** Members that a newcomer is shown, and itself, if it is a member: last, if it is not among them. */
 export function withNewcomer(shown: Member[], newcomer: Member | undefined): Member[] {
-  if (newcomer !== undefined && !shown.some(({ userId }) => userId === newcomer.userId)) shown.push(newcomer);
+  if (newcomer !== undefined && !shown.some(({ userId }) => userId === newcomer.userId))
+    shown.push(newcomer);
   return shown;
 }

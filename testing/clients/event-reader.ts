@@ -112,7 +112,7 @@ export class EventReader implements AsyncDisposable {
 function blockOf(text: string): StreamedBlock {
   const fields: Record<string, string> = {};
   for (const line of text.split('\n')) {
-    const [, field = '', value = ''] = /^([a-z]+): ([^]*)$/.exec(line) ?? [];
+    const [, field = '', value = ''] = /^([a-z]+): (.*)$/s.exec(line) ?? [];
     if (field === '') throw new Error(`A line is no field: ${line}`);
     if (field in fields) throw new Error(`A block has two lines "${field}": ${text}`);
     fields[field] = value;

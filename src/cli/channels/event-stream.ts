@@ -30,8 +30,8 @@ export async function* streamBlocks(
 }
 
 function blockOf(block: string): StreamBlock {
-  // Not by `.`: lines of a stream end with line feeds only, and a value may have what JavaScript takes for the end of a line.
-  const fields = block.split('\n').map((line) => /^(event|id|data): ([^]*)$/.exec(line) ?? []);
+  // The flag `s`: lines of a stream end with line feeds only, and a value may have what JavaScript takes for the end of a line.
+  const fields = block.split('\n').map((line) => /^(event|id|data): (.*)$/s.exec(line) ?? []);
   return Object.fromEntries(fields.map(([, name = '', value]) => [name, value]));
 }
 

@@ -1,5 +1,5 @@
-import { hasTls } from '../../config/settings/has-tls.ts';
 import type { Config } from '../../config/schema.ts';
+import { hasTls } from '../../config/settings/has-tls.ts';
 import { signedTarget } from '../../doctor/client/signed-request.ts';
 import { socketPath } from '../../runtime/listen-host.ts';
 import { redactedUrl } from '../../runtime/logging/redact.ts';

@@ -328,7 +328,7 @@ export const channelsSettings = z
     maxFallbackConnections: wholeNumber(
       { min: 0, max: COUNT_MAX },
       10_000,
-      'Open connections of the whole server that use HTTP requests instead of a WebSocket. Each costs more per event than a WebSocket. At the limit, the app and address with the most lose one (4100). 0 = such connections are refused.',
+      'Open connections of the whole server that use HTTP requests instead of a WebSocket, readers of server-sent events included. Each costs more per event than a WebSocket. At the limit, the app and address with the most lose one (4100). 0 = such connections are refused.',
     ),
     activityTimeoutSeconds: wholeNumber(
       { min: 1, max: SECONDS_MAX },

@@ -112,7 +112,8 @@ export class ChannelsApi {
       this.hub.clock.now(),
     );
     // Bun skips the body of a request that is answered before it arrives.
-    if (known instanceof ApiRefusal) return this.refusals.refuseUnsigned(exchange, known, route.appId);
+    if (known instanceof ApiRefusal)
+      return this.refusals.refuseUnsigned(exchange, known, route.appId);
     const { app, parameters } = known;
     if (method !== 'POST') {
       return this.respond(exchange, () => this.ask(endpoint, route, known), app);
@@ -120,7 +121,8 @@ export class ChannelsApi {
     const over = this.refuseOverRate(route, app);
     if (over !== undefined) return this.refusals.refuse(exchange, over, { app });
     return this.bodies.read({ request, length, owner: app.id }, (body) => {
-      if (body instanceof BodyRefusal) return this.refusals.refuse(exchange, body, { app, closes: true });
+      if (body instanceof BodyRefusal)
+        return this.refusals.refuse(exchange, body, { app, closes: true });
       const answer = () => refuseBody(parameters, body) ?? this.run(endpoint, route, known, body);
       return this.respond(exchange, answer, app);
     });

@@ -131,9 +131,7 @@ function readChannels(
   const names = (parameterOf(parameters, 'channels') ?? '').split(',', CHANNELS_MAX + 1);
   const isInRange = names.length <= CHANNELS_MAX && !names.includes('');
   if (!isInRange || new Set(names).size < names.length) {
-    return invalid(
-      `channels: must be 1 to ${CHANNELS_MAX} different names, separated by commas`,
-    );
+    return invalid(`channels: must be 1 to ${CHANNELS_MAX} different names, separated by commas`);
   }
   const channels: ChannelName[] = [];
   for (const name of names) {

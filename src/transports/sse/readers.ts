@@ -125,10 +125,7 @@ export class Readers implements ReaderEvents {
     this.options.unread.release(answer);
   }
 
-  private async enter(
-    connection: ReaderConnection,
-    { channels, places }: Reading,
-  ): Promise<void> {
+  private async enter(connection: ReaderConnection, { channels, places }: Reading): Promise<void> {
     const { hub, clients } = this.options;
     for (const [index, channel] of channels.entries()) {
       const place = { after: places[index] ?? 'none', socketIds: [] };

@@ -96,10 +96,7 @@ export class ReaderTransport {
     }
     if (method !== 'GET') {
       const text = '405 METHOD NOT ALLOWED: use GET\n';
-      return this.refuse(
-        exchange,
-        new ApiRefusal('wrong-method', text, { allow: 'GET, OPTIONS' }),
-      );
+      return this.refuse(exchange, new ApiRefusal('wrong-method', text, { allow: 'GET, OPTIONS' }));
     }
     // Bun would keep an unread body for as long as the response is open.
     if (headers.has('transfer-encoding') || (announcedLength(request) ?? 0) !== 0) {

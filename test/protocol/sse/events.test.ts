@@ -299,7 +299,8 @@ describe('a reader of several channels', () => {
       const block = await reader.next();
       const frame = block.data === undefined ? {} : JSON.parse(block.data);
       if (frame.event === 'pusher_internal:subscription_succeeded') ids.push([block.id, 'in']);
-      else if (block.event === undefined && block.data !== undefined) ids.push([block.id, frame.data]);
+      else if (block.event === undefined && block.data !== undefined)
+        ids.push([block.id, frame.data]);
     }
     expect(ids).toEqual([
       [`${a1},${b1},${c1}`, 'in'],

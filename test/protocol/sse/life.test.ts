@@ -14,7 +14,15 @@ const SEND_BUFFER = 100_000;
 
 let server: Fanfare;
 beforeAll(async () => {
-  server = await startFanfare({ channels: { sendBufferBytes: SEND_BUFFER } });
+  server = await startFanfare({
+    app: { limits: { eventDataBytes: 1_000_000 } },
+    // A client that could answer would be closed after three seconds.
+    channels: {
+      sendBufferBytes: SEND_BUFFER,
+      activityTimeoutSeconds: 1,
+      pongTimeoutSeconds: 1,
+    },
+  });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -87,11 +95,16 @@ describe('a reader', () => {
   });
 
   it(
-    'gets a comment when nothing was sent for 15 s',
+    'gets a comment when nothing was sent for 15 s, and is never asked to answer',
     async () => {
       await using reader = await EventReader.open(server, target(fresh()));
       await reader.confirmed();
       expect(await reader.comments.next()).toBe(':');
+      const channel = fresh();
+      await using other = await EventReader.open(server, target(channel));
+      await other.confirmed();
+      await trigger(server, { name: 'e', channel, data: 'x' });
+      expect(await other.message()).toBe('x');
     },
     LONG_MS,
   );
@@ -105,7 +118,8 @@ describe('a reader', () => {
     await other.confirmed();
     await until('fanfare_readers', 2);
     deaf.pauseReading();
-    const data = 'x'.repeat(8_000);
+    // Less than its limit for one client, and more than what the kernel takes for it.
+    const data = 'x'.repeat(SEND_BUFFER / 2);
     const closed = server.logged(/read too slowly/);
     let isClosed = false;
     void closed.then(() => (isClosed = true));

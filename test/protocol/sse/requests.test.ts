@@ -131,8 +131,7 @@ describe('a request to read', () => {
     ['before the signature', '-700', 600],
     ['more than a day behind the signature', '86401', 0],
   ])('is refused if it expires at %s', async (_, expires, ago) => {
-    const why =
-      'expires: must be a time in seconds, at most 86400 after auth_timestamp';
+    const why = 'expires: must be a time in seconds, at most 86400 after auth_timestamp';
     expect(await asked(presigned(pathOf('news'), { expires, ago }))).toEqual([400, why]);
   });
 
@@ -169,8 +168,7 @@ describe('a request to read', () => {
   it('is refused with a bad name, and with parameters that it does not have', async () => {
     const [status, text] = await asked(signed(pathOf('a!')));
     expect([status, String(text).slice(0, 20)]).toEqual([400, 'Invalid channel name']);
-    const why = (names: string) =>
-      `The following query string parameters are extraneous: ${names}`;
+    const why = (names: string) => `The following query string parameters are extraneous: ${names}`;
     const more = { expire: '1', key: 'x', channels: 'a' };
     expect(await asked(signed(pathOf('a'), { query: more }))).toEqual([
       400,
@@ -218,7 +216,10 @@ describe('a request to read', () => {
     await using client = await RawHttp.open(server);
     const target = `${pathOf('news')}?key=${APP.key}`;
     const answer = await client.request({ method: 'GET', target, body: 'x' });
-    expect([answer.status, answer.body]).toEqual([400, 'A request that reads channels has no body']);
+    expect([answer.status, answer.body]).toEqual([
+      400,
+      'A request that reads channels has no body',
+    ]);
   });
 
   it('is allowed to pages of any site', async () => {

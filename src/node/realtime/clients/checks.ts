@@ -29,7 +29,8 @@ export interface ChecksOptions {
 
 /** Starts the regular checks of what clients have open. Returns how to stop them. */
 export function startChecks(options: ChecksOptions): () => void {
-  const { slowConsumers, unreadSockets, listeners, clients, bodies, unread, fallback, readers } = options;
+  const { slowConsumers, unreadSockets, listeners, clients, bodies, unread, fallback, readers } =
+    options;
   const homes = fallback.cluster ?? fallback.links;
   let checked = 0;
   return every(monotonicTimers, CHECK_INTERVAL_MS, () => {

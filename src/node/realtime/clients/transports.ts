@@ -89,10 +89,7 @@ export function openTransports(base: LoopBase, parts: TransportsParts): Transpor
     },
   });
   const bus = quotas.cluster?.bus;
-  const room = new HttpRoom(
-    clients,
-    Math.ceil(settings.maxFallbackConnections / base.links.count),
-  );
+  const room = new HttpRoom(clients, Math.ceil(settings.maxFallbackConnections / base.links.count));
   const fallback = openFallbackSessions(base, { bus, clients, apps, audience, unread, room });
   const readers = new Readers({
     ...{ hub, clients, connections, room, unread },

@@ -22,8 +22,7 @@ function loop({ busyShare = 0 } = {}) {
       nowMs += 0.1;
     },
   });
-  const connections = (app: App, count: number) =>
-    Array.from({ length: count }, () => ({ app }));
+  const connections = (app: App, count: number) => Array.from({ length: count }, () => ({ app }));
   return {
     flushTurns,
     flushed,
