@@ -28,7 +28,7 @@ const occupied = (channel: string, isOccupied = true) =>
   eventually(
     async () => {
       const answer = await api(server, 'GET', `/apps/${APP.id}/channels/${channel}`);
-      return (await answer.json()).occupied;
+      return ((await answer.json()) as { readonly occupied: boolean }).occupied;
     },
     (is) => is === isOccupied,
   );

@@ -55,7 +55,7 @@ export async function sourceOf(
   return { ...wanted, ...known, url: own + channels.pathPrefix, unix, shown };
 }
 
-/** The URL of a stream, signed now. `after`: the place to go on from. */
+/** The URL of a stream, signed now. `after`: the place to begin at. */
 export function streamUrl(source: Source, after: string | undefined): string {
   const { app, channels, url } = source;
   const [only = ''] = channels;

@@ -91,17 +91,17 @@ interface Following {
 /** Prints events until the signal. Waits out cuts and restarts of the server, once it has answered. */
 async function followAll(call: Invocation, source: Source, following: Following): Promise<void> {
   const { signal } = following;
-  let place = call.given.value('after');
+  let lastId: string | undefined;
   let pauseMs = 0;
   let hasAnswered = false;
   const reached = (id: string | undefined) => {
     hasAnswered = true;
     pauseMs = 0;
-    place = id ?? place;
+    lastId = id ?? lastId;
   };
   while (!signal.aborted) {
     try {
-      await follow(call, source, { ...following, place, reached });
+      await follow(call, source, { ...following, lastId, reached });
     } catch (error) {
       if (error instanceof Refused || signal.aborted) throw error;
       if (!hasAnswered && error instanceof Unreachable) throw error;
@@ -118,18 +118,19 @@ async function follow(
   {
     counted,
     signal,
-    place,
+    lastId,
     reached,
   }: Following & {
-    readonly place: string | undefined;
+    /** The last id that was read; `undefined`: none yet. */
+    readonly lastId: string | undefined;
     readonly reached: (id: string | undefined) => void;
   },
 ): Promise<void> {
   const silent = new AbortController();
   let cancel = monotonicTimers.after(SILENT_MS, () => silent.abort());
   try {
-    const response = await openServer(streamUrl(source, place), {
-      headers: place === undefined ? {} : { 'last-event-id': place },
+    const response = await openServer(streamUrl(source, call.given.value('after')), {
+      headers: lastId === undefined ? {} : { 'last-event-id': lastId },
       ...(source.unix === undefined ? {} : { unix: source.unix }),
       signal: AbortSignal.any([signal, silent.signal]),
       shown: source.shown,
