@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { api, trigger } from '../../testing/clients/sign.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { APP, configOf, type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
+import { APP, commandOf, configOf, type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { startAgain } from '../../testing/servers/restart.ts';
 import { TcpProxy } from '../../testing/servers/tcp-proxy.ts';
 import { fanfare, temporaryDirectory } from './run-fanfare.ts';
@@ -112,30 +112,28 @@ describe('fanfare subscribe', () => {
 
   it('takes its key from the environment, and goes on after cuts and a restart', async () => {
     await using proxy = await TcpProxy.start(server.port);
-    const ended = fanfare(
-      directory.path,
-      [
-        'subscribe',
-        APP.id,
-        'private-d',
-        '--url',
-        `http://127.0.0.1:${proxy.port}`,
-        '--json',
-        '--count',
-        '4',
-      ],
-      { FANFARE_APP_KEY: APP.key, FANFARE_APP_SECRET: APP.secret },
-    );
+    // In a process of its own: the server that is started again must not have its environment.
+    const url = `http://127.0.0.1:${proxy.port}`;
+    const args = ['subscribe', APP.id, 'private-d', '--url', url, '--json', '--count', '4'];
+    const command = Bun.spawn([...commandOf(), ...args], {
+      cwd: directory.path,
+      env: { ...process.env, FANFARE_APP_KEY: APP.key, FANFARE_APP_SECRET: APP.secret },
+      stdout: 'pipe',
+    });
+    const printed = command.stdout.pipeThrough(new TextDecoderStream()).getReader();
     await occupied('private-d');
     await send('private-d', '1');
+    // It has a place from now on.
+    let stdout = (await printed.read()).value ?? '';
     proxy.cut();
-    await send('private-d', '2');
-    await occupied('private-d', true);
-    await send('private-d', '3');
+    for (const name of ['2', '3']) await send('private-d', name);
     expect(await server.stop()).toBe(0);
     server = await startAgain(server);
     await send('private-d', '4');
-    const { exitCode, stdout } = await ended;
+    for (let part = await printed.read(); !part.done; part = await printed.read()) {
+      stdout += part.value;
+    }
+    const exitCode = await command.exited;
     const names = stdout
       .trimEnd()
       .split('\n')
