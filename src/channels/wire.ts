@@ -428,7 +428,7 @@ const RESUME_AT_END =
 const RESUME_AT_END_MAX = 160;
 
 /** What the confirmation of a subscription says about resuming. */
-export interface Confirmation {
+interface Confirmation {
   /** The newest event of the channel; `''`: it keeps no history. */
   readonly id: EventId | '';
   readonly missed: number;
