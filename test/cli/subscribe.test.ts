@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { api, trigger } from '../../testing/clients/sign.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { APP, commandOf, configOf, type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
+import {
+  APP,
+  commandOf,
+  configOf,
+  type Fanfare,
+  spawnFanfare,
+} from '../../testing/servers/fanfare.ts';
 import { startAgain } from '../../testing/servers/restart.ts';
 import { TcpProxy } from '../../testing/servers/tcp-proxy.ts';
 import { fanfare, temporaryDirectory } from './run-fanfare.ts';

@@ -18,7 +18,7 @@ it.each([
   const path = `/apps/${APP.id}/channels/news`;
   const address = `http://127.0.0.1:${server.port}${path}/stream?key=${APP.key}`;
   const code = (await codeIn(PAGE, language, text)).replace(ADDRESS, address);
-  const program = Bun.spawn([...command, code], { stdout: 'pipe', stderr: 'inherit' });
+  const program = Bun.spawn([...command, code], { stdout: 'pipe', stderr: 'ignore' });
   const output = program.stdout.pipeThrough(new TextDecoderStream()).getReader();
   await eventually(
     async () => (await api(server, 'GET', path)).json(),

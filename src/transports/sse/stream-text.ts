@@ -78,7 +78,7 @@ export class StreamText {
   }
 
   private reach(channel: string | undefined, id: EventId | ''): void {
-    const at = this.channels.findIndex((one) => one === channel);
+    const at = this.channels.indexOf(channel as ChannelText);
     if (at >= 0) this.places[at] = id;
   }
 
