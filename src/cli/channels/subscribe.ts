@@ -129,7 +129,7 @@ async function follow(
   const silent = new AbortController();
   let cancel = monotonicTimers.after(SILENT_MS, () => silent.abort());
   try {
-    const response = await openServer(streamUrl(source, call.given.value('after')), {
+    const response = await openServer(await streamUrl(source, call.given.value('after')), {
       headers: lastId === undefined ? {} : { 'last-event-id': lastId },
       ...(source.unix === undefined ? {} : { unix: source.unix }),
       signal: AbortSignal.any([signal, silent.signal]),

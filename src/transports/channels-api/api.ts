@@ -17,7 +17,7 @@ import { ApiRefusal, refuseRequest, statuses } from './problems.ts';
 import { HistoryPages } from './queries/history-pages.ts';
 import { Listings } from './queries/listings.ts';
 import { parameterOf } from './query.ts';
-import { type ApiMeter, ApiRefusals, type Exchange, type Sender } from './refusals.ts';
+import { type ApiExchange, type ApiMeter, ApiRefusals, type ApiSender } from './refusals.ts';
 import { refuseQuery } from './refuse-usage.ts';
 import { type ChannelsRoute, endpointOf, findRoute, methodsOf } from './routes.ts';
 
@@ -68,9 +68,9 @@ export class ChannelsApi {
   }
 
   /** Answers one request. Nothing of its body is read before its signature is checked. Never rejects. */
-  answer(request: Request, target: RequestTarget, sender: Sender): MaybePromise<Response> {
+  answer(request: Request, target: RequestTarget, sender: ApiSender): MaybePromise<Response> {
     const path = withoutPrefix(target.path, this.pathPrefix);
-    const exchange: Exchange = { request, path, sender };
+    const exchange: ApiExchange = { request, path, sender };
     try {
       return this.handle(exchange, target);
     } catch (error) {
@@ -86,7 +86,7 @@ export class ChannelsApi {
   }
 
   /** What it returns does not reject. */
-  private handle(exchange: Exchange, target: RequestTarget): MaybePromise<Response> {
+  private handle(exchange: ApiExchange, target: RequestTarget): MaybePromise<Response> {
     const { pathPrefix } = this;
     const { request, path } = exchange;
     const route = findRoute(path);
@@ -171,7 +171,7 @@ export class ChannelsApi {
 
   /** Answers with what an endpoint returns, or with its failure. Makes a promise only if the endpoint has made one. */
   private respond(
-    exchange: Exchange,
+    exchange: ApiExchange,
     ask: () => MaybePromise<Answer>,
     app: App,
   ): MaybePromise<Response> {
@@ -186,7 +186,7 @@ export class ChannelsApi {
   }
 
   private async respondLater(
-    exchange: Exchange,
+    exchange: ApiExchange,
     answer: Promise<Answer>,
     app: App,
   ): Promise<Response> {
@@ -197,7 +197,7 @@ export class ChannelsApi {
     }
   }
 
-  private responseTo(exchange: Exchange, answer: Answer, app: App): Response {
+  private responseTo(exchange: ApiExchange, answer: Answer, app: App): Response {
     if (answer instanceof ApiRefusal) {
       return this.refusals.refuse(exchange, compressedOr(exchange.request, answer), { app });
     }
@@ -214,7 +214,7 @@ export class ChannelsApi {
   }
 
   /** Sends an answer whose bytes belong to the app until the socket has taken them. */
-  private respondAtLength(exchange: Exchange, parts: readonly string[], app: App): Response {
+  private respondAtLength(exchange: ApiExchange, parts: readonly string[], app: App): Response {
     if (exchange.request.method === 'HEAD') return this.respondWithLength(exchange, parts, app);
     this.charge(exchange, bytesOf(parts), app);
     const { headers } = JSON_ANSWER;
@@ -230,7 +230,7 @@ export class ChannelsApi {
   }
 
   /** The head of a long answer, of which no byte is kept. */
-  private respondWithLength(exchange: Exchange, parts: readonly string[], app: App): Response {
+  private respondWithLength(exchange: ApiExchange, parts: readonly string[], app: App): Response {
     const bytes = bytesOf(parts);
     this.charge(exchange, bytes, app);
     this.meter.count('requests', 1, '200');
@@ -240,12 +240,12 @@ export class ChannelsApi {
   }
 
   /** An answer to a query costs its size. That to a trigger is as long as the request at most. */
-  private charge({ request }: Exchange, bytes: number, app: App): void {
+  private charge({ request }: ApiExchange, bytes: number, app: App): void {
     if (request.method === 'POST') return;
     this.hub.usage.chargeQueries(app, Math.floor(bytes / ANSWERED_PER_QUERY));
   }
 
-  private failed({ request, path }: Exchange, error: unknown): Response {
+  private failed({ request, path }: ApiExchange, error: unknown): Response {
     logFailure(this.hub.rateLimitedLog, error, {
       message: 'A request failed inside the server',
       whose: {},
@@ -260,7 +260,7 @@ export class ChannelsApi {
     return refuseRequest('engine-failed', text, { 'retry-after': '1' });
   }
 
-  private noSuchPath(exchange: Exchange): Response {
+  private noSuchPath(exchange: ApiExchange): Response {
     const refusal = exchange.path.startsWith('/app/')
       ? new ApiRefusal('upgrade-required', 'This address is for WebSocket clients', {
           upgrade: 'websocket',

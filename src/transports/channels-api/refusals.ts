@@ -9,7 +9,7 @@ import { type ApiRefusal, type ApiStatus, refuseRequest, statuses } from './prob
 import { authMistakes, type MistakeRow, Unauthenticated } from './unauthenticated.ts';
 
 /** Returns the address of a client; only called if a line of the log needs it. */
-export type Sender = () => string;
+export type ApiSender = () => string;
 
 /** Counts requests by the status of their answers. */
 export interface ApiMeter {
@@ -17,11 +17,11 @@ export interface ApiMeter {
 }
 
 /** One request on its way through this API. */
-export interface Exchange {
+export interface ApiExchange {
   readonly request: Request;
   /** Without the prefix. */
   readonly path: string;
-  readonly sender: Sender;
+  readonly sender: ApiSender;
 }
 
 export interface ApiRefusalsOptions {
@@ -42,7 +42,7 @@ export class ApiRefusals {
    * Counts a wrong signature for the app of the path, and a wrong path for the app of the key, from any sender. `appId`: as in the
    * path, still encoded.
    */
-  refuseUnsigned(exchange: Exchange, refusal: ApiRefusal, appId: string | undefined): Response {
+  refuseUnsigned(exchange: ApiExchange, refusal: ApiRefusal, appId: string | undefined): Response {
     const app = appId === undefined ? undefined : this.options.apps.byId(decodeLeniently(appId));
     if (app !== undefined) this.note(app, exchange, refusal);
     const { keyOwner } = refusal instanceof Unauthenticated ? refusal : {};
@@ -53,7 +53,7 @@ export class ApiRefusals {
   }
 
   refuse(
-    exchange: Exchange,
+    exchange: ApiExchange,
     refusal: ApiRefusal | BodyRefusal,
     { app, closes = false }: { readonly app?: App; readonly closes?: boolean } = {},
   ): Response {
@@ -84,7 +84,7 @@ export class ApiRefusals {
     return response;
   }
 
-  private note(app: App, { path, sender }: Exchange, refusal: ApiRefusal | BodyRefusal): void {
+  private note(app: App, { path, sender }: ApiExchange, refusal: ApiRefusal | BodyRefusal): void {
     const { problem: kind, text } = refusal;
     const { advice, title } = mistakeOf(refusal) ?? { ...statuses[kind], title: undefined };
     const address = sender();

@@ -10,7 +10,7 @@ import { readChannel } from '../channels-api/queries/query-channels.ts';
 import { type Parameter, parameterOf, readQuery } from '../channels-api/query.ts';
 import { Unauthenticated } from '../channels-api/unauthenticated.ts';
 import { decodeLeniently, hasTooManyParameters, type RequestTarget } from '../request-target.ts';
-import { type Place, readPlaces, samePlaces } from './places.ts';
+import { type ReaderPlace, readPlaces, samePlaces } from './places.ts';
 
 /** The most channels of one reader. */
 const CHANNELS_MAX = 20;
@@ -46,7 +46,7 @@ export interface Reading {
   readonly keyUse: KeyUse | undefined;
   readonly channels: readonly ChannelName[];
   /** One for each channel. */
-  readonly places: readonly Place[];
+  readonly places: readonly ReaderPlace[];
   /** Milliseconds since 1970; `Infinity`: never. */
   readonly expiresAtMs: number;
 }
@@ -165,7 +165,7 @@ function placesOf(
   headers: Headers,
   parameters: readonly Parameter[],
   channels: number,
-): readonly Place[] | ApiRefusal {
+): readonly ReaderPlace[] | ApiRefusal {
   const lastId = headers.get('last-event-id') ?? '';
   if (lastId !== '') return readPlaces(lastId, channels) ?? samePlaces(channels, 'unknown');
   const given = parameterOf(parameters, 'after') ?? '';

@@ -1,7 +1,7 @@
 import type { ChannelText } from '../../channels/channel-name.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
 import { channelIn, eventIdIn, isOfProtocol, readConfirmation } from '../../channels/wire.ts';
-import { type Place, placeText } from './places.ts';
+import { placeText, type ReaderPlace } from './places.ts';
 
 /*
  * Frames as server-sent events. A frame is JSON without line ends, so it always fits one `data:` line, and no name and no data
@@ -46,7 +46,7 @@ export class StreamText {
   private readonly places: (EventId | '')[];
 
   /** `places`: those that were given, in the order of the channels. */
-  constructor(channels: readonly ChannelText[], places: readonly Place[]) {
+  constructor(channels: readonly ChannelText[], places: readonly ReaderPlace[]) {
     this.channels = channels;
     this.places = places.map(placeText);
   }
