@@ -88,6 +88,7 @@ describe('a server that is killed with kill -9 while devices are due later', () 
       await settles(site, instance, { id, accepted: GROUP });
       const repeated = (groups[0] ?? []).filter((_, place) => (timesIn(0)[place] ?? 0) !== 1);
       expect(repeated.filter(({ number }) => !inFlight.has(number))).toEqual([]);
+      const first = timesIn(0);
 
       // A moment before the next are due: a publish that passes everything shows that nothing else is.
       for (const [minutes, group] of [
@@ -107,6 +108,9 @@ describe('a server that is killed with kill -9 while devices are due later', () 
         await killAndWait(group * 60 + LATE_MS / MINUTE_MS);
         await settles(site, instance, { id, accepted: (group + 1) * GROUP });
         expect(timesIn(group)).toEqual(once);
+        // Nobody got it again.
+        expect(timesIn(0)).toEqual(first);
+        expect(timesIn(1)).toEqual(once);
       }
       expect(await site.finished(instance, id)).toMatchObject({
         platforms: { web: allAccepted(web) },
