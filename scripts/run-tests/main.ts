@@ -19,10 +19,9 @@ const MATRIX_PROCESSES = 4;
 
 /**
  * Test processes and their servers live for seconds, and compiling took an eighth of the CPU time. So a function must
- * run more often before the runtime compiles it. The slowest compiler, which took another sixth of that of unit tests, is off.
+ * run more often before the runtime compiles it.
  */
 const COMPILE_LESS = {
-  BUN_JSC_useFTLJIT: '0',
   BUN_JSC_thresholdForJITAfterWarmUp: '2000',
   BUN_JSC_thresholdForJITSoon: '2000',
   BUN_JSC_thresholdForOptimizeAfterWarmUp: '10000',
