@@ -8,7 +8,7 @@ import { channel } from './values.ts';
 
 /** Random joins, leaves and failures, with every client's view held to a model. */
 
-const STEPS = runs(1_000, 100_000);
+const STEPS = runs(600, 100_000);
 const STEPS_PER_ROUND = 100;
 const CHANNELS = ['presence-a', 'presence-b', 'presence-c', STAYING, 'news', 'cache-news'];
 const LOOPS = 3;

@@ -4,6 +4,7 @@ import { FIREFOX_START_MAX_MS } from '../../../testing/browsers/firefox.ts';
 import { type FirefoxTab, startFirefoxTab } from '../../../testing/browsers/firefox-tab.ts';
 import { admin } from '../../../testing/clients/admin-api.ts';
 import { eventually } from '../../../testing/eventually.ts';
+import { isLong } from '../../../testing/long-run.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { PASSWORD } from '../dashboard-page.ts';
 import { emptyPages, fullPages, type Row, withIds } from './page-table.ts';
@@ -88,12 +89,18 @@ it('Firefox becomes a device, and shows what the dashboard sends to it', async (
   expect(tab.complaints).toEqual([]);
 });
 
+/** The widths that a page may have, each with the colours in which it is looked at. */
+const looks = [
+  [390, isLong ? ['dark', 'light'] : ['dark']],
+  [1280, isLong ? ['dark', 'light'] : ['light']],
+] as const;
+
 /** What does not fit in the widths and colours that a page may have. */
 async function sizeFaults(path: string): Promise<readonly string[]> {
   const faults: string[] = [];
-  for (const width of [390, 1280]) {
+  for (const [width, themes] of looks) {
     await tab.resize(width, 844);
-    for (const theme of ['dark', 'light']) {
+    for (const theme of themes) {
       const look = await tab.evaluate(`{
         document.documentElement.dataset.theme = '${theme}';
         const { scrollWidth, clientWidth } = document.documentElement;

@@ -205,7 +205,7 @@ describe('subscriptions at Redis', () => {
     const wanted = new Set<string>();
     const followed = new Map<string, Promise<void>>();
     const ignore = () => undefined;
-    for (let step = 0; step < runs(20_000, 300_000); step += 1) {
+    for (let step = 0; step < runs(10_000, 300_000); step += 1) {
       const name = `c:${random.between(1, 3_000)}`;
       if (random.chance(0.55)) {
         wanted.add(name);

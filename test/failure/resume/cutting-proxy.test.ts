@@ -8,7 +8,7 @@ import { type TrialOptions, trial } from './trial.ts';
 
 /** Clients of pusher-js with the plugin, whose connections break at random bytes. */
 
-const DELIVERIES = Number(process.env['TEST_DELIVERIES'] ?? runs(20_000, 1_000_000));
+const DELIVERIES = Number(process.env['TEST_DELIVERIES'] ?? runs(10_000, 1_000_000));
 const RESTARTS = runs(1, 100);
 /** Deliveries from one restart to the next. */
 const BETWEEN_RESTARTS = 5_000;
