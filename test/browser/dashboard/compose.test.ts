@@ -106,7 +106,8 @@ it('shows what a publish would do while it is written, and sends it', async () =
   await page.getByRole('tab', { name: 'Form' }).click();
   await page.getByText(/^Request of fcm/).click();
   const request = page.getByRole('region', { name: 'Exact request for fcm' });
-  expect(await request.textContent()).toContain('"priority": "HIGH"');
+  // It shows the request before until the server has described this one.
+  await request.filter({ hasText: '"priority": "HIGH"' }).waitFor();
 
   await page.getByRole('button', { name: 'Send to 2 devices' }).click();
   await page.getByRole('heading', { level: 1, name: /donuts|pubid-/ }).waitFor();
