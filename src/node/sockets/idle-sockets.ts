@@ -6,7 +6,7 @@ import type { KernelSocket, KernelSockets } from './kernel-sockets.ts';
 import { surplusOf } from './surplus.ts';
 
 /** Idle connections are counted while more than this part of the threshold is in use. */
-const SCARCE = 0.75;
+export const SCARCE = 0.75;
 
 /** What part of them idle connections may then have together. */
 const IDLE_PART = 0.25;
