@@ -15,7 +15,7 @@ interface MendedSeed {
 }
 
 /** Seeds that every run plays of each world. */
-const SEEDS = 7;
+const SEEDS = 5;
 const TIMEOUT_MS = 7_200_000;
 
 export interface WorldTests {

@@ -1,5 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import { basename } from 'node:path';
 import type { Revocation } from '../../channels/grants/revocations.ts';
 import type { Config } from '../../config/schema.ts';
 import { areSamePlaces } from '../../config/settings/url-logins.ts';
@@ -161,7 +162,7 @@ async function openParts(start: BackgroundStart, post: Post) {
   readiness.tlsFilesFault = () => renewal.fault();
   const routes = routesOnRequest(base, { ...services, monitoring });
   admin.serve(routes);
-  stack.defer(monotonicTimers.after(LOAD_REST_MS, () => loadRest(routes)));
+  if (!isBinary()) stack.defer(monotonicTimers.after(LOAD_REST_MS, () => loadRest(routes)));
   if (realtime.count > 1) stack.use(new LoopWatch({ ...base, timers: monotonicTimers }));
   const pushRules = stack.use(
     new PushRules({
@@ -189,6 +190,11 @@ async function openParts(start: BackgroundStart, post: Post) {
   );
   const running = { monitoring, renewal, pushRules, historyFile, stack: stack.move() };
   return { ...base, admin, ...services, usageBefore, ...running };
+}
+
+/** Whether the program is one file, of which the kernel keeps what runs. */
+function isBinary(): boolean {
+  return !basename(process.execPath).startsWith('bun');
 }
 
 /** An operator may replace the program's files while it runs, and then nothing more can be loaded from them. */
