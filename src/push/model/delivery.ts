@@ -83,7 +83,7 @@ export interface LeftOutDevices extends LeftOut {
 /** Devices of a page that are due at a time of their own. */
 export interface LaterDue {
   readonly atMs: number;
-  /** For how much of that they wait only because the publish sends so many notifications per second. */
+  /** For how much of that they wait only because of the `perSecond` of the publish. */
   readonly pacedMs?: number | undefined;
   readonly devices: readonly number[];
 }

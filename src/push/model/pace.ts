@@ -8,7 +8,7 @@ export const PER_SECOND_MAX = 1_000_000;
 export const LATE_MS = 1_000;
 
 /**
- * Gives the devices of a publish their times, so that it sends no more than so many notifications per second. Some devices
+ * Gives the devices of a publish their times, so that it sends no more notifications per second than its `perSecond`. Some devices
  * may have to wait for a time of their own, so there are gaps, which are used by others.
  */
 export class Pace {

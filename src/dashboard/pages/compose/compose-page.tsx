@@ -114,7 +114,7 @@ function laterWords({ later, quiet }: Audience): string {
   return `, ${count(later)} of them later${waiting}`;
 }
 
-/** How long it takes, if it sends so many per second. */
+/** How long it takes, if it has `perSecond`. */
 function paceWords(devices: number, more: boolean): string {
   const { perSecond } = draft.value;
   if (typeof perSecond !== 'number' || perSecond < 1) return '';

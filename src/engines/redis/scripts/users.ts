@@ -9,7 +9,7 @@ import { GRACE_MS, OWN_MS, WEBHOOK_EVENTS } from './webhook-events.ts';
 const LAST_SEEN_MAX = 1562;
 const LAST_SEEN_MS = 7 * 24 * 3_600_000;
 
-/** After so many new users, the script removes those that were last seen too long ago. */
+/** Each time that this many users are new, the script removes those that were last seen too long ago. */
 const LOOKED_EACH = 16;
 
 /** For how many milliseconds it is known of who has gone offline when the last connection ended, for webhooks that are late. */

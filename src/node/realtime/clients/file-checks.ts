@@ -14,7 +14,7 @@ import type { Listeners } from './listeners.ts';
  */
 const INTERVAL_MS = 20;
 
-/** While so many more are free before they are scarce, they are counted less often: nobody opens 50,000 connections per second. */
+/** While at least this many are free before they are scarce, they are counted less often: nobody opens 50,000 connections per second. */
 const PLENTY = 10_000;
 const PLENTY_INTERVAL_MS = 200;
 

@@ -4,7 +4,7 @@ import type { InFlightJob } from './in-flight-job.ts';
 export interface DueGroup {
   /** When they were due. */
   readonly dueAtMs: number;
-  /** Their time to live starts here: later, if the publish sends so many notifications per second. */
+  /** Their time to live starts here: later than when they were due, if the publish has `perSecond`. */
   readonly startMs: number;
   /** When they were first tried: quiet hours may have delayed it. */
   readonly triedFromMs: number;

@@ -135,7 +135,7 @@ export class InFlightJob {
     return this.retries?.get(number)?.endedFor;
   }
 
-  /** For how long a device has waited because its publish sends so many notifications per second. */
+  /** For how long a device has waited because of the `perSecond` of its publish. */
   pacedMs({ number }: Recipient): number {
     const { claim } = this;
     const pacedMs =
