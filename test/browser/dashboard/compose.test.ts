@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ReceivedNotification } from '../../../src/fake-gateways/received.ts';
 import { type FakeGateways, startFakeGateways } from '../../../src/fake-gateways/start.ts';
 import { type Autopush, startAutopush } from '../../../testing/browsers/autopush.ts';
 import { admin } from '../../../testing/clients/admin-api.ts';
@@ -17,6 +18,7 @@ setDefaultTimeout(180_000);
 /** Push in the dashboard: what is written there, sent from there, and shown by its own browser. */
 
 const parts = new AsyncDisposableStack();
+const received: ReceivedNotification[] = [];
 let server: Fanfare;
 let autopush: Autopush;
 let gateways: FakeGateways;
@@ -30,7 +32,7 @@ beforeAll(async () => {
       host: '127.0.0.1',
       ports: { control: 0, apns: 0, fcm: 0, web: 0 },
       directory,
-      onReceived: () => undefined,
+      onReceived: (one) => received.push(one),
     }),
     startFanfare({
       config: {
@@ -144,6 +146,58 @@ it('writes what only browsers have', async () => {
   expect(await topic.inputValue()).toBe('chat-7');
   await page.getByRole('checkbox', { name: 'Browser' }).uncheck();
   await own.waitFor({ state: 'detached' });
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
+it('sends the updates of live activities to broadcast channels, which get nothing else', async () => {
+  const { id, secretKeys } = (await ask('POST', '/instances', {
+    name: 'matches',
+    apns: gateways.settings.apns,
+  })) as { id: string; secretKeys: [string] };
+  const api = `http://127.0.0.1:${server.pushPort}/publish_api/v1/instances/${id}`;
+  const created = await fetch(`${api}/apns-channels`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secretKeys[0]}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      bundleId: 'com.example.app',
+      storage: 'latest',
+      interests: ['match-7'],
+    }),
+  });
+  expect(created.status).toBe(200);
+  const channel = (await created.json()) as { id: string; channel: string };
+  const path = `/push/${id}/compose?interests=match-7`;
+  const { page, complaints } = await openDashboard(server, browser, path);
+  for (const name of ['Android', 'Browser']) await page.getByRole('checkbox', { name }).uncheck();
+  await page.getByText('No device would get it').waitFor();
+  const apple = page.getByRole('group', { name: 'On Apple devices' });
+  await apple.getByRole('combobox', { name: 'Push type' }).selectOption('liveactivity');
+  await apple.getByRole('textbox', { name: 'State' }).fill('{"goals": 1}');
+  await page.getByText(/^1 device would get it now: 1 apns/).waitFor();
+  await apple.getByRole('combobox', { name: 'Event' }).selectOption('start');
+  await apple.getByRole('textbox', { name: 'Type of its attributes' }).fill('Match');
+  await page.getByText('No device would get it').waitFor();
+  await apple.getByRole('combobox', { name: 'Event' }).selectOption('end');
+  await page.getByRole('button', { name: 'Send to 1 device' }).click();
+  await page.waitForURL(/\/publishes\/pubid-/);
+  await page.getByText('Accepted').first().waitFor();
+  const arrived = await eventually(
+    () => received.filter(({ to }) => to === channel.channel),
+    (some) => some.length > 0,
+  );
+  expect(arrived).toMatchObject([
+    {
+      status: 200,
+      headers: { 'apns-channel-id': channel.channel, 'apns-push-type': 'liveactivity' },
+      message: { aps: { event: 'end', 'content-state': { goals: 1 } } },
+    },
+  ]);
+
+  // The dashboard shows it among the devices.
+  await page.goto(page.url().replace(/\/publishes\/.*/, `/devices/${channel.id}`));
+  await page.getByText('channel-latest').first().waitFor();
+  expect(await lookFaults(page)).toEqual([]);
   expect(complaints).toEqual([]);
   await page.close();
 });
