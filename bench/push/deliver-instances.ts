@@ -22,6 +22,9 @@ export const SINGLE_INTEREST = 'single';
 /** This many devices of each instance are sent to before the measurement. */
 export const WARM_UP_DEVICES = 10_000;
 
+/** When all devices have registered. Unix time, milliseconds. */
+export const REGISTERED_AT_MS = 1_760_000_000_000;
+
 /** The app that the devices have. */
 export const BUNDLE_ID = 'com.example.app';
 

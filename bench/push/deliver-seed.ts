@@ -6,14 +6,12 @@ import {
   BUNDLE_ID,
   type DeliverInstance,
   INTEREST,
+  REGISTERED_AT_MS,
   SINGLE_INTEREST,
   WARM_UP_DEVICES,
   WARM_UP_INTEREST,
 } from './deliver-instances.ts';
 import type { SinkKind } from './sink-calls.ts';
-
-/** When all devices have registered. Unix time, milliseconds. */
-const REGISTERED_AT_MS = 1_760_000_000_000;
 
 /** How many different keys browsers have; generating one for each would take longer than encrypting for it. */
 const BROWSER_KEYS = 200;

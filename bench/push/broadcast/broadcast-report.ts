@@ -97,15 +97,23 @@ export function printCosts(devices: number, { plain, manners, other = [] }: Cost
   ].join('\n');
 }
 
-export function printPlanning(found: readonly PlanningResult[]): string {
-  const perMillion = (figure: 'seconds' | 'cpuSeconds') =>
-    found.map((one) => (one[figure] * 1e6) / one.devices);
+/** By store. */
+export function printPlanning(found: Readonly<Record<string, readonly PlanningResult[]>>): string {
+  const row = (name: string, runs: readonly PlanningResult[], figure: Figure) => {
+    const perMillion = runs.map((one) => ((one[figure] ?? Number.NaN) * 1e6) / one.devices);
+    return [name, median(perMillion).toFixed(2), spread(perMillion, ratio)];
+  };
+  const rows = Object.entries(found).flatMap(([store, runs]) => [
+    row(`${store}: seconds`, runs, 'seconds'),
+    row(`${store}: cpu of the server`, runs, 'cpuSeconds'),
+    ...(runs[0]?.databaseCpuSeconds === undefined
+      ? []
+      : [row(`${store}: cpu of the database`, runs, 'databaseCpuSeconds')]),
+  ]);
   return [
     'planning: reading the audience, per million devices',
-    ...align([
-      ['', 'median', 'spread'],
-      ['seconds', median(perMillion('seconds')).toFixed(2), spread(perMillion('seconds'), ratio)],
-      ['cpu', median(perMillion('cpuSeconds')).toFixed(2), spread(perMillion('cpuSeconds'), ratio)],
-    ]),
+    ...align([['', 'median', 'spread'], ...rows]),
   ].join('\n');
 }
+
+type Figure = 'seconds' | 'cpuSeconds' | 'databaseCpuSeconds';

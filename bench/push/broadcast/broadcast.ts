@@ -1,5 +1,6 @@
 /** `npm run bench -- broadcast`: what a publish to millions takes. `--help` explains the options. */
 import { join } from 'node:path';
+import { hasPostgres, throwAwayPostgres } from '../../../testing/databases/postgres.ts';
 import { type CheckedOut, checkOut } from '../../../testing/servers/checked-out.ts';
 import { inRounds } from '../../in-rounds.ts';
 import { describeConditions } from '../../machine/conditions.ts';
@@ -8,6 +9,7 @@ import { runTask } from '../../machine/run-task.ts';
 import { countOf, parseOptions, UsageError, writeResults } from '../../options.ts';
 import { printConditions } from '../../report.ts';
 import { storeFileOf } from '../../servers.ts';
+import { seedPostgres } from '../deliver-seed-postgres.ts';
 import { openSite } from '../deliver-site.ts';
 import { deliverOnce } from '../delivery-run.ts';
 import {
@@ -21,7 +23,7 @@ import { broadcastOnce } from './broadcast-run.ts';
 import type { PlanningResult, PlanningTask } from './planning-task.ts';
 
 const help = `Measures what a publish to millions of devices takes: the real server on SQLite, with a gateway on this machine
-that accepts everything as Apple's would.
+that accepts everything as Apple's would. Planning is also measured on PostgreSQL, if that is installed.
 
 npm run bench -- broadcast [options]
 
@@ -103,17 +105,35 @@ async function measureCost({ pinning, cost, runs, other }: Trial): Promise<objec
   return { part: 'cost', devices: cost, found };
 }
 
-async function measurePlanning({ pinning, devices: all, runs }: Trial): Promise<object> {
+async function measurePlanning(trial: Trial): Promise<object> {
+  const { pinning, devices: all } = trial;
   const devices = Math.min(all, 1_000_000);
-  await using site = await openSite(pinning.load, { kind, devices, instances: 1, seed });
-  const task: PlanningTask = { storeFile: storeFileOf(site.folder), instance: 1, devices };
+  const found: Record<string, readonly PlanningResult[]> = {};
+  {
+    await using site = await openSite(pinning.load, { kind, devices, instances: 1, seed });
+    found['SQLite'] = await plan(trial, `sqlite:${storeFileOf(site.folder)}`, devices);
+  }
+  if (hasPostgres()) {
+    await using store = await throwAwayPostgres();
+    await seedPostgres(store.url, devices, LANGUAGE);
+    found['PostgreSQL'] = await plan(trial, store.url, devices);
+  }
+  console.log(`\n${printPlanning(found)}`);
+  return { part: 'planning', found };
+}
+
+async function plan(
+  { pinning, runs }: Trial,
+  store: string,
+  devices: number,
+): Promise<readonly PlanningResult[]> {
+  const task: PlanningTask = { store, instance: 1, devices };
   const program = join(import.meta.dir, 'planning-task.ts');
   const found: PlanningResult[] = [];
   for (let run = 1; run <= runs; run += 1) {
     found.push(await runTask<PlanningResult>(pinning.server, program, task));
   }
-  console.log(`\n${printPlanning(found)}`);
-  return { part: 'planning', found };
+  return found;
 }
 
 const measure: Readonly<Record<PartName, (trial: Trial) => Promise<object>>> = {
