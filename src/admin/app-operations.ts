@@ -73,7 +73,7 @@ export const appOperations: readonly Operation[] = [
     method: 'PATCH',
     path: '/apps/{id}',
     summary:
-      'Change the given settings of an app, and keep the others. `limits`, histories beyond the default size, and enabling a disabled app take a role for the whole server.',
+      'Change the given settings of an app, and keep the others. `limits`, `compressAboveBytes`, histories beyond the default size, and enabling a disabled app take a role for the whole server.',
     query: changeQuery,
     body: appChange,
     logLine: { message: 'App changed', subject: 'app' },

@@ -13,6 +13,7 @@ const present = {
   enabled: true,
   limits: { connections: 5, messagesPerDay: 0 },
   history: [{ ...rule, events: 500 }],
+  compressAboveBytes: 2_048,
 };
 
 describe("a tenant's own admin", () => {
@@ -28,6 +29,8 @@ describe("a tenant's own admin", () => {
     ['history.0.events', { history: [{ ...rule, events: 501 }] }],
     ['history.0.events', { history: [{ ...rule, channels: 'b*', events: 101 }] }],
     ['history.1.seconds', { history: [rule, { ...rule, seconds: 121 }] }],
+    ['compressAboveBytes', { compressAboveBytes: 1_024 }],
+    ['compressAboveBytes', { compressAboveBytes: 0 }],
     ['history.0.bytes', { history: [{ ...rule, bytes: 1_048_577 }] }],
   ])('may not change what bounds the tenant: %s of %j', (field, given) => {
     let thrown: unknown;
@@ -47,6 +50,7 @@ describe("a tenant's own admin", () => {
     { history: [{ ...rule, events: 500, replay: 100 }] },
     { history: [{ ...rule, channels: 'b*' }] },
     { history: [] },
+    { compressAboveBytes: 2_048 },
     { enabled: true },
     { enabled: false },
     {},

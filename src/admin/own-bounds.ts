@@ -8,6 +8,7 @@ interface Bounds {
   readonly limits?: object;
   readonly history?: readonly HistoryRule[];
   readonly enabled?: boolean;
+  readonly compressAboveBytes?: number;
 }
 
 /** A change of them, which its schema has checked. */
@@ -22,7 +23,7 @@ const KEPT = ['seconds', 'events', 'bytes'] as const;
  * `OperationRefused`.
  */
 export function refuseOwnBounds(
-  { limits, history, enabled }: GivenBounds,
+  { limits, history, enabled, compressAboveBytes }: GivenBounds,
   { present, rights }: { readonly present: Bounds; readonly rights: Rights },
 ): void {
   if (seesEverything(rights)) return;
@@ -37,6 +38,9 @@ export function refuseOwnBounds(
       if (rule[name] <= most) continue;
       throw refused(`history.${index}.${name}`, `it is more than ${most}`);
     }
+  }
+  if (compressAboveBytes !== undefined && compressAboveBytes !== present.compressAboveBytes) {
+    throw refused('compressAboveBytes', 'compressing takes time that all apps share');
   }
   if (enabled === true && present.enabled === false) {
     throw refused('enabled', 'the operator may have disabled the app');

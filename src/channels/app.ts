@@ -127,6 +127,8 @@ export interface App {
   readonly authorizedConnectionsOnly: boolean;
   /** The origins whose pages may connect; empty: all. */
   readonly allowedOrigins: readonly string[];
+  /** Events with at least this many bytes are compressed for clients that agree to it; 0: none, and no client is offered it. */
+  readonly compressAboveBytes: number;
   /** `undefined`: it takes no grants. */
   readonly grants?: AppGrants | undefined;
   readonly limits: AppLimits;

@@ -31,7 +31,9 @@ export function broadcast(
   const topic: Topic = `${app.id}/${channel}`;
   // A backend sends its next event when this one is answered, so it benefits from batching. A client event does not
   // wait for anything.
-  const receivers = audience.send(topic, makeFrame, { except, mayWait: cause === 'backend' });
+  const mayWait = cause === 'backend';
+  const { compressAboveBytes } = app;
+  const receivers = audience.send(topic, makeFrame, { except, mayWait, compressAboveBytes });
   if (cause !== undefined) usage.charge(app, receivers, cause);
   if (trace !== undefined) app.tap?.sent(trace, receivers);
   // Comes after the event on each connection.

@@ -68,6 +68,7 @@ export function appWith(settings: Partial<App> = {}): App {
     offlineSeconds: 3,
     authorizedConnectionsOnly: false,
     allowedOrigins: [],
+    compressAboveBytes: 0,
     limits: {
       connections: 0,
       connectionsPerUser: 0,

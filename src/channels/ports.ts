@@ -37,6 +37,8 @@ export interface SendOptions {
    * Used for events of backends, which send the next one only when this one is answered. A client event never waits.
    */
   readonly mayWait?: boolean;
+  /** Frames with at least this many bytes may be compressed; 0: none. */
+  readonly compressAboveBytes?: number;
 }
 
 /**

@@ -97,6 +97,7 @@ describe('a configuration', () => {
         offlineSeconds: 3,
         authorizedConnectionsOnly: false,
         allowedOrigins: [],
+        compressAboveBytes: 0,
         limits: {
           connections: 0,
           connectionsPerUser: 0,

@@ -123,7 +123,13 @@ export const metricRows = {
   deliveredBytes: {
     name: 'fanfare_delivered_bytes_total',
     kind: 'counter',
-    help: 'Bytes of messages sent to subscribers.',
+    help: 'Bytes of messages sent to subscribers, before some of them are compressed.',
+  },
+  framesCompressed: {
+    name: 'fanfare_frames_compressed_total',
+    kind: 'counter',
+    help: 'Messages of at least `compressAboveBytes` to WebSockets, one for each subscriber. `compressed`: for clients that offered it; `over-budget`: sent as they are, because the thread has spent a quarter of its time on compressing.',
+    label: { name: 'result', values: ['compressed', 'over-budget'] },
   },
   eventsPublished: {
     name: 'fanfare_events_published_total',

@@ -16,6 +16,7 @@ export function appOf(id: string, webhooks: readonly AppWebhook[]): App {
     offlineSeconds: 3,
     authorizedConnectionsOnly: false,
     allowedOrigins: [],
+    compressAboveBytes: 0,
     limits: {
       connections: 0,
       connectionsPerUser: 0,

@@ -176,7 +176,7 @@ it('changes the origins of an app, and names the line that is wrong', async () =
   await page.close();
 });
 
-it('gives presence channels and users of an app grace, and names the field that is wrong', async () => {
+it('gives presence channels and users of an app grace, compresses its events, and names the field that is wrong', async () => {
   const { json } = await admin({ ...server, adminPassword: PASSWORD }, 'POST', '/apps', {
     body: { name: 'with grace' },
   });
@@ -195,13 +195,15 @@ it('gives presence channels and users of an app grace, and names the field that 
   await rule.getByRole('spinbutton', { name: 'Members' }).fill('7');
   await rule.getByRole('spinbutton', { name: 'Members' }).fill('');
   await page.getByRole('spinbutton', { name: 'Offline seconds' }).fill('30');
+  await page.getByRole('spinbutton', { name: 'Compress above bytes' }).fill('1024');
   await page.getByRole('button', { name: 'Save' }).click();
   const review = page.getByRole('dialog', { name: 'Save these changes?' });
-  await review.getByRole('button', { name: 'Save 2 changes' }).click();
+  await review.getByRole('button', { name: 'Save 3 changes' }).click();
   await page.getByText('Saved.').waitFor();
   const after = await admin({ ...server, adminPassword: PASSWORD }, 'GET', `/apps/${id}`);
   expect(after.json).toMatchObject({
     offlineSeconds: 30,
+    compressAboveBytes: 1024,
     presence: [{ channels: 'presence-room-*', graceSeconds: 20, shown: 5, members: null }],
   });
   expect(await axe(page)).toEqual([]);

@@ -11,6 +11,7 @@ import { SlowConsumers } from '../../src/transports/clients/frames/slow-consumer
 import { ClosingBytes } from '../../src/transports/websocket/closing-bytes.ts';
 import { idleCoalescer } from '../../src/transports/websocket/coalescing/coalescer.fixture.ts';
 import { Coalescer } from '../../src/transports/websocket/coalescing/coalescer.ts';
+import { CompressionBudget } from '../../src/transports/websocket/compression-budget.ts';
 import {
   isAdmitted,
   type Socket,
@@ -30,6 +31,8 @@ const slowConsumersOf = (connections: ClientConnections) =>
   });
 
 const app = appWith({});
+
+const noCompression = () => new CompressionBudget({ count: () => undefined }, () => 0);
 
 /** Holds the next event that may wait until something must follow it: its clock stands still. */
 function busyCoalescer(): Coalescer {
@@ -61,7 +64,7 @@ async function open({
   const coalescer = isBusy ? busyCoalescer() : idleCoalescer();
   const connections = new ClientConnections();
   const slowConsumers = slowConsumersOf(connections);
-  const native = new WebSocketTopics(slowConsumers, coalescer);
+  const native = new WebSocketTopics(slowConsumers, coalescer, noCompression());
   const meter = new TableMeter();
   const audience = new ClientAudience({ native, connections, slowConsumers, meter });
   const opened: Socket[] = [];
@@ -155,7 +158,7 @@ audienceContract('ClientAudience of queues and WebSockets', () =>
 function audienceOn(servers: number, coalescer: Coalescer): ClientAudience {
   const connections = new ClientConnections();
   const slowConsumers = slowConsumersOf(connections);
-  const native = new WebSocketTopics(slowConsumers, coalescer);
+  const native = new WebSocketTopics(slowConsumers, coalescer, noCompression());
   // Bun's class cannot be constructed.
   const server = {
     subscriberCount: () => 3,

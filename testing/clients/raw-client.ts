@@ -1,3 +1,4 @@
+import { constants, inflateRawSync } from 'node:zlib';
 import { APP, type Fanfare } from '../servers/fanfare.ts';
 import type { Closed } from './closed.ts';
 import { FallbackCarrier, type FallbackTransportName } from './fallback-carrier.ts';
@@ -38,6 +39,12 @@ const CLOSE_1000 = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
 /** In place of an event: a ping of the WebSocket protocol, which is not answered by itself. */
 export const WS_PING = 'a WebSocket ping';
 
+/** In the first byte of a frame: its message is compressed. */
+export const COMPRESSED = 0x40;
+
+/** What the sender of a compressed message leaves out. */
+const DEFLATE_END = Uint8Array.of(0, 0, 0xff, 0xff);
+
 const MASK = [0x12, 0x34, 0x56, 0x78];
 
 /** One frame as a client must send it: masked. `opcode` 1 text, 2 binary, 8 close, 9 ping, 10 pong. */
@@ -69,6 +76,9 @@ export function pathOf(protocol: string | number = 7, key: string = APP.key): st
 export class RawClient implements AsyncDisposable {
   /** The head of the answer to the handshake. */
   responseHead = '';
+  /** Bytes of all frames so far, as they came over the wire, and how many of the frames were compressed. */
+  receivedBytes = 0;
+  compressedFrames = 0;
   /** Settles when the connection has ended. */
   readonly closed: Promise<Closed>;
   private readonly ended = Promise.withResolvers<Closed>();
@@ -321,7 +331,8 @@ export class RawClient implements AsyncDisposable {
       start = 10;
     }
     if (buffer.length < start + length) return false;
-    const payload = buffer.subarray(start, start + length);
+    const payload = this.payloadOf(buffer[0] ?? 0, buffer.subarray(start, start + length));
+    this.receivedBytes += start + length;
     const opcode = (buffer[0] ?? 0) & 0x0f;
     if (opcode === 1) this.arrived(payload.toString('utf8'));
     else if (opcode === 9)
@@ -335,6 +346,14 @@ export class RawClient implements AsyncDisposable {
     }
     this.buffer = buffer.subarray(start + length);
     return true;
+  }
+
+  /** Inflates what the first byte of its frame calls compressed. Source: RFC 7692, §7.2.2. */
+  private payloadOf(first: number, bytes: Buffer): Buffer {
+    if ((first & COMPRESSED) === 0) return bytes;
+    this.compressedFrames++;
+    const { Z_SYNC_FLUSH } = constants;
+    return inflateRawSync(Buffer.concat([bytes, DEFLATE_END]), { finishFlush: Z_SYNC_FLUSH });
   }
 
   private arrived(frame: string): void {

@@ -279,6 +279,11 @@ export const appSettings = z
       .describe(
         'The origins whose pages may connect, such as `https://shop.example.com`, `https://*.example.com` or `http://localhost:*`; hosts without a scheme, `null` and `*` as well. Empty: all. Pages of others are closed with 4009; clients that send no `Origin` are not pages.',
       ),
+    compressAboveBytes: wholeNumber(
+      { min: 0, max: BYTES_MAX },
+      0,
+      'Events with at least this many bytes are compressed for WebSocket clients that offer it, as browsers do, with up to a quarter of the time of each realtime thread. 0 = none; 1024 is a good value. See [compression](../operate/compression.md).',
+    ),
     grants: grants
       .meta({ id: 'AppGrants' })
       .optional()

@@ -454,6 +454,7 @@ export type App = {
   readonly offlineSeconds: number;
   readonly authorizedConnectionsOnly: boolean;
   readonly allowedOrigins: readonly string[];
+  readonly compressAboveBytes: number;
   readonly grants?: AppGrants | undefined;
   readonly limits: AppLimits;
   readonly history: readonly HistoryRule[];
@@ -478,6 +479,7 @@ export type AppChanges = {
   readonly offlineSeconds?: number | undefined;
   readonly authorizedConnectionsOnly?: boolean | undefined;
   readonly allowedOrigins?: readonly string[] | undefined;
+  readonly compressAboveBytes?: number | undefined;
   readonly grants?: AppGrantsInput | undefined;
   readonly limits?: AppLimitsInput | undefined;
   readonly history?: readonly HistoryRuleInput[] | undefined;
@@ -605,6 +607,7 @@ export type ChangedApp = {
   readonly offlineSeconds: number;
   readonly authorizedConnectionsOnly: boolean;
   readonly allowedOrigins: readonly string[];
+  readonly compressAboveBytes: number;
   readonly grants?: AppGrants | undefined;
   readonly limits: AppLimits;
   readonly history: readonly HistoryRule[];
@@ -964,6 +967,7 @@ export type NewApp = {
   readonly offlineSeconds?: number | undefined;
   readonly authorizedConnectionsOnly?: boolean | undefined;
   readonly allowedOrigins?: readonly string[] | undefined;
+  readonly compressAboveBytes?: number | undefined;
   readonly grants?: AppGrantsInput | undefined;
   readonly limits?: AppLimitsInput | undefined;
   readonly history?: readonly HistoryRuleInput[] | undefined;

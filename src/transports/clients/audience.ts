@@ -28,6 +28,8 @@ export class LazyFrame {
 export interface NativeSend {
   readonly except: Peer | undefined;
   readonly mayWait: boolean;
+  /** See `SendOptions`. */
+  readonly compressAboveBytes: number;
 }
 
 /** Subscribers that a transport reaches by means of its own; see `Audience` for what each method must do. */
@@ -90,10 +92,10 @@ export class ClientAudience implements Audience {
   }
 
   send(topic: Topic, makeFrame: () => string, options: SendOptions = {}): number {
-    const { mayWait = false } = options;
+    const { mayWait = false, compressAboveBytes = 0 } = options;
     const except = options.except === undefined ? undefined : this.connections.get(options.except);
     const frame = new LazyFrame(makeFrame);
-    let receivers = this.native.send(topic, frame, { except, mayWait });
+    let receivers = this.native.send(topic, frame, { except, mayWait, compressAboveBytes });
     if (this.others.size > 0) receivers += this.sendToOthers(topic, frame, except);
     if (receivers > 0) {
       this.meter.count('messagesDelivered', receivers);

@@ -154,6 +154,8 @@ export class WebSocketTransport {
       maxPayloadLength: clientFrameBytes,
       backpressureLimit: sendBufferBytes,
       closeOnBackpressureLimit: true,
+      // One compressor and one decompressor for all connections, so that a connection needs no memory for them.
+      perMessageDeflate: { compress: 'shared', decompress: 'shared' },
       open: (socket) => this.opened(socket),
       message: (socket, frame) => this.received(socket, frame),
       ping: (socket, payload) => this.receivedControl(socket, payload),
@@ -264,6 +266,10 @@ interface Handshake {
   readonly query: string;
 }
 
+function mayCompress(data: SocketData): boolean {
+  return data instanceof WebSocketConnection && data.app.compressAboveBytes > 0;
+}
+
 /** Whether a request came through a proxy. */
 function isProxied(headers: Headers): boolean {
   return headers.has('x-forwarded-for') || headers.has('forwarded') || headers.has('via');
@@ -278,6 +284,8 @@ function refusalFor(problem: RefusalProblem): Omit<RefusedClient, 'address'> {
  * disconnected.
  */
 function upgradeWith({ server, request }: Handshake, data: SocketData): boolean {
+  // Bun agrees to compression with everybody who offers it.
+  if (!mayCompress(data)) request.headers.delete('sec-websocket-extensions');
   const offered = request.headers.get('sec-websocket-protocol');
   if (offered === null) return server.upgrade(request, { data });
   // Always set, if only to '': Bun would accept the first subprotocol offered, whatever it is.

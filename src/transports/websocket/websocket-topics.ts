@@ -4,6 +4,7 @@ import type { Peer } from '../../channels/ports.ts';
 import type { LazyFrame, NativeSend, NativeTopics } from '../clients/audience.ts';
 import type { SlowConsumers } from '../clients/frames/slow-consumers.ts';
 import type { CoalescedPublish, Coalescer } from './coalescing/coalescer.ts';
+import type { CompressionBudget } from './compression-budget.ts';
 import { type Socket, type SocketData, WebSocketConnection } from './websocket-connection.ts';
 
 /**
@@ -13,11 +14,13 @@ import { type Socket, type SocketData, WebSocketConnection } from './websocket-c
 export class WebSocketTopics implements NativeTopics {
   private readonly slowConsumers: SlowConsumers;
   private readonly coalescer: Coalescer;
+  private readonly compression: CompressionBudget;
   private servers: readonly Server<SocketData>[] = [];
 
-  constructor(slowConsumers: SlowConsumers, coalescer: Coalescer) {
+  constructor(slowConsumers: SlowConsumers, coalescer: Coalescer, compression: CompressionBudget) {
     this.slowConsumers = slowConsumers;
     this.coalescer = coalescer;
+    this.compression = compression;
   }
 
   /** Sets the servers that have subscribers: one, and more for a while after the certificate was replaced. */
@@ -49,7 +52,8 @@ export class WebSocketTopics implements NativeTopics {
     for (const topic of peer.socket?.subscriptions ?? []) peer.socket?.unsubscribe(topic);
   }
 
-  send(topic: Topic, frame: LazyFrame, { except, mayWait }: NativeSend): number {
+  send(topic: Topic, frame: LazyFrame, options: NativeSend): number {
+    const { except, mayWait, compressAboveBytes } = options;
     const excepted = socketOf(except);
     let receivers = 0;
     for (const server of this.servers) {
@@ -64,6 +68,10 @@ export class WebSocketTopics implements NativeTopics {
         frame: frame.text,
         bytes: frame.bytes,
         receivers: reached,
+        isCompressed:
+          compressAboveBytes > 0 &&
+          frame.bytes >= compressAboveBytes &&
+          this.compression.take(reached, frame.bytes),
         slowConsumers: this.slowConsumers,
       });
       if (mayWait) this.coalescer.publishBatched(publish);
@@ -86,6 +94,8 @@ interface TopicPublishOptions {
   /** The size of the frame. */
   readonly bytes: number;
   readonly receivers: number;
+  /** For those whose client has agreed to it. */
+  readonly isCompressed: boolean;
   readonly slowConsumers: SlowConsumers;
 }
 
@@ -94,6 +104,7 @@ class TopicPublish implements CoalescedPublish {
   readonly frame: string;
   readonly receivers: number;
   private readonly bytes: number;
+  private readonly isCompressed: boolean;
   private readonly publisher: Publisher;
   private readonly slowConsumers: SlowConsumers;
 
@@ -102,13 +113,14 @@ class TopicPublish implements CoalescedPublish {
     this.topic = options.topic;
     this.frame = options.frame;
     this.bytes = options.bytes;
+    this.isCompressed = options.isCompressed;
     this.receivers = options.receivers;
     this.slowConsumers = options.slowConsumers;
   }
 
   run(): void {
     this.slowConsumers.publishing(this.topic, this.bytes, this.receivers);
-    this.publisher.publish(this.topic, this.frame, false);
+    this.publisher.publish(this.topic, this.frame, this.isCompressed);
   }
 }
 

@@ -61,6 +61,7 @@ function AppForm({ app, reload }: { readonly app: App; readonly reload: () => vo
         presence: app.presence,
         allowedOrigins: app.allowedOrigins,
         offlineSeconds: app.offlineSeconds,
+        compressAboveBytes: app.compressAboveBytes,
       }}
       switches={switches}
       hint="0 connections or messages per day: no limit."
@@ -100,6 +101,26 @@ function AppForm({ app, reload }: { readonly app: App; readonly reload: () => vo
                 disabled={form.isReadOnly}
                 value={edited.offlineSeconds ?? null}
                 change={(offlineSeconds) => edit({ offlineSeconds })}
+              />
+            </div>
+          </Card>
+          <Card
+            title="Compression"
+            aside={
+              <span class="muted small">
+                {seesEverything()
+                  ? 'From this size on, browsers get events compressed. 0: none.'
+                  : 'Set by admins of the whole server.'}
+              </span>
+            }
+          >
+            <div class="inside pair">
+              <NumberField
+                name="compressAboveBytes"
+                wrong={form.faultOf('compressAboveBytes')}
+                disabled={form.isReadOnly || !seesEverything()}
+                value={edited.compressAboveBytes ?? null}
+                change={(compressAboveBytes) => edit({ compressAboveBytes })}
               />
             </div>
           </Card>

@@ -26,6 +26,8 @@ export interface Editable {
   readonly allowedOrigins?: readonly string[];
   /** For how long users without connections count as online, if the tenant is an app. */
   readonly offlineSeconds?: number | undefined;
+  /** The size from which events are compressed, if the tenant is an app. */
+  readonly compressAboveBytes?: number | undefined;
 }
 
 /** What a part of the form works on. */

@@ -192,6 +192,9 @@ function changeOf(before: Editable, after: Editable): Partial<Editable> {
     ...(before.offlineSeconds === after.offlineSeconds
       ? {}
       : { offlineSeconds: after.offlineSeconds }),
+    ...(before.compressAboveBytes === after.compressAboveBytes
+      ? {}
+      : { compressAboveBytes: after.compressAboveBytes }),
     ...(switches && { switches }),
     ...(limits && { limits }),
   };

@@ -5,6 +5,7 @@ import { PublishTurns } from '../../../transports/clients/frames/publish-turns.t
 import { SlowConsumers } from '../../../transports/clients/frames/slow-consumers.ts';
 import { Coalescer } from '../../../transports/websocket/coalescing/coalescer.ts';
 import { LoopShare } from '../../../transports/websocket/coalescing/loop-share.ts';
+import { CompressionBudget } from '../../../transports/websocket/compression-budget.ts';
 import { WebSocketTopics } from '../../../transports/websocket/websocket-topics.ts';
 import type { UnreadSockets } from '../../sockets/unread-sockets.ts';
 import { connectionLimit } from '../limits.ts';
@@ -44,7 +45,8 @@ export function openAudience(base: LoopBase): AudienceParts {
   const unreadSockets = openUnreadSockets(base, connections, slowConsumers);
   const loopShare = new LoopShare(performance.now());
   const coalescer = openCoalescer(loopShare);
-  const topics = new WebSocketTopics(slowConsumers, coalescer);
+  const compression = new CompressionBudget(meter, () => monotonicTimers.now());
+  const topics = new WebSocketTopics(slowConsumers, coalescer, compression);
   const turns = memory.isPlenty
     ? undefined
     : new PublishTurns({
