@@ -26,6 +26,7 @@ export interface AppLimits {
   readonly triggersPerSecond: number;
   readonly queriesPerSecond: number;
   readonly historyBytes: number;
+  readonly appendBytes: number;
 }
 
 /** A URL that receives the app's webhook events. */

@@ -1,5 +1,8 @@
 import { hasMoreCharacters } from '../runtime/characters.ts';
+import { parseJsonObject } from '../runtime/json-object.ts';
 import { perSecond, TokenBucket } from '../runtime/rates/token-bucket.ts';
+import type { App } from './app.ts';
+import { isValueId } from './appending/append.ts';
 import { type ChannelName, needsAuthorisation } from './channel-name.ts';
 import { ask, EngineFailure, logFailure } from './engine-failure.ts';
 import { EVENT_NAME_LENGTH_MAX } from './event.ts';
@@ -9,6 +12,9 @@ import { after, type MaybePromise, recover } from './maybe-promise.ts';
 import { type Reported, reportProblem } from './problems/report-problem.ts';
 import type { Session } from './subscribing/session.ts';
 import { type ClientMessage, clientEventMessage } from './wire.ts';
+
+/** The name of the client event that asks the producer of a value to stop. */
+const STOP_EVENT = 'client-stop';
 
 type ClientEvent = Extract<ClientMessage, { type: 'client-event' }>;
 
@@ -28,6 +34,7 @@ export function relay(hub: Hub, session: Session, message: ClientEvent): MaybePr
     except: socketId,
     cause: 'clients',
     remember: undefined,
+    stops: stoppedBy(message, subscription.channel, app),
     trace: app.tap?.record({
       kind: 'client',
       socket: socketId,
@@ -139,6 +146,13 @@ function mayByGrant(hub: Hub, session: Session, channel: ChannelName): boolean {
   const { grants } = session;
   if (grants?.enteredBy(channel.text) === undefined) return true;
   return grants.covering(channel, 'client-events', askedOf(hub, session)) !== undefined;
+}
+
+/** The value whose producer a client event asks to stop. It is an ordinary client event as well. */
+function stoppedBy(message: ClientEvent, { cached }: ChannelName, app: App): string | undefined {
+  if (message.event !== STOP_EVENT || !cached || app.limits.appendBytes === 0) return undefined;
+  const id = parseJsonObject(textOf(message.dataLiteral))?.['id'];
+  return isValueId(id) ? id : undefined;
 }
 
 /** The data of a client event as text. */

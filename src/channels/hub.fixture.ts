@@ -84,6 +84,7 @@ export function appWith(settings: Partial<App> = {}): App {
       triggersPerSecond: 0,
       queriesPerSecond: 0,
       historyBytes: 0,
+      appendBytes: 262_144,
     },
     presence: [],
     history: [],
@@ -208,6 +209,14 @@ export class LateEngine implements Authority {
 
   publish(publication: Publication): Promise<EventId | undefined> {
     return this.ask(`publish ${publication.channel}`, () => this.memory.publish(publication));
+  }
+
+  append(): never {
+    throw new Error('Not needed here');
+  }
+
+  stopValue(): never {
+    throw new Error('Not needed here');
   }
 
   signIn(app: App, userId: string, held: number): Promise<boolean> {

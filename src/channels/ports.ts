@@ -1,4 +1,5 @@
 import type { App } from './app.ts';
+import type { Append, AppendOutcome } from './appending/append.ts';
 import type { ChannelName, ChannelText } from './channel-name.ts';
 import type { Cause, Topic } from './event.ts';
 import type { EventId } from './history/event-id.ts';
@@ -162,6 +163,8 @@ export interface Publication extends Broadcast {
   readonly idempotencyKey?: string | undefined;
   /** What a cache channel remembers of it; `undefined` for other channels. */
   readonly remember: { readonly name: string; readonly data: string } | undefined;
+  /** The producer of the value with this id should stop, if the channel remembers it. */
+  readonly stops?: string | undefined;
   /** With an ask: called once with the number of reports that follow, of each loop that it was sent to or of several together. */
   readonly sentTo?: ((loops: number) => void) | undefined;
 }
@@ -194,6 +197,14 @@ export interface Authority {
    * is not sent; the returned id is that of the first one.
    */
   publish(publication: Publication): MaybePromise<EventId | undefined>;
+  /**
+   * Adds a piece to the value that a cache channel remembers, and sends it to all subscribers. The last piece is an event
+   * of the history, which keeps the whole value. Whoever enters the channel meanwhile gets the value as it is then, and
+   * after it the pieces that follow.
+   */
+  append(append: Append): MaybePromise<AppendOutcome>;
+  /** Asks the producer of a value to stop: from then on, its appends are answered so. */
+  stopValue(app: App, channel: ChannelName, id: string): MaybePromise<AppendOutcome>;
   /**
    * One more connection of this loop is signed in as the user: `held` with this one. `false`: the user has
    * `connectionsPerUser` connections already. With that limit, the next call about the user must wait for the answer.
@@ -262,6 +273,16 @@ export interface CachedEvent {
   readonly leftMs: number;
   /** Set if it is the newest event of its channel's history. */
   readonly id?: EventId | undefined;
+  /** Set if it is a value to which a producer appends. Its pieces are in no history, so whoever resumes needs all of it. */
+  readonly value?: RememberedValue | undefined;
+}
+
+/** What is known of a value besides its text. */
+export interface RememberedValue {
+  readonly id: string;
+  /** UTF-16 units. */
+  readonly length: number;
+  readonly hasEnded: boolean;
 }
 
 /**
@@ -308,6 +329,7 @@ export interface Meter {
     (counter: 'resumes', by: number, outcome: 'resumed' | GapReason): void;
     (counter: 'clientProblems', by: number, problem: InBandProblem): void;
     (counter: 'tokens', by: number, result: TokenResult): void;
+    (counter: 'appends', by: number, result: 'sent' | 'repeated' | 'refused'): void;
     (counter: 'quotaWarnings', by: number, left: '5%' | '1%' | '0%'): void;
     (
       counter: 'messagesDelivered' | 'deliveredBytes' | 'eventsPublished' | 'eventsReplayed',

@@ -113,6 +113,7 @@ describe('a configuration', () => {
           triggersPerSecond: 0,
           queriesPerSecond: 10_000,
           historyBytes: 33_554_432,
+          appendBytes: 262_144,
         },
         history: [],
         presence: [],

@@ -1,12 +1,29 @@
+import type { ValueHead } from '../channels/appending/place-piece.ts';
 import type { Topic } from '../channels/event.ts';
 import type { EventId } from '../channels/history/event-id.ts';
 import { FairBudget } from '../runtime/fairness/fair-budget.ts';
 import { OldestFirst } from '../runtime/oldest-first.ts';
 import type { Clock } from '../runtime/ports.ts';
+import { GrowingText } from './growing-text.ts';
+
+/** A value to which producers append. */
+export class GrowingValue {
+  head: ValueHead;
+  readonly text = new GrowingText();
+  /** Whether somebody wants its producer to stop. */
+  isStopped: boolean;
+
+  constructor(head: ValueHead, isStopped: boolean) {
+    this.head = head;
+    this.isStopped = isStopped;
+  }
+}
 
 export interface RememberedEvent {
   readonly name: string;
+  /** Empty if it is a value: the value makes its data. */
   readonly data: string;
+  readonly value?: GrowingValue | undefined;
   /** If the channel keeps a history. */
   readonly id?: EventId | undefined;
   /** By the clock of the cache. */
@@ -32,22 +49,44 @@ export class EventCache {
     this.characters = new FairBudget(charactersMax);
   }
 
-  put(topic: Topic, event: RememberedEvent): void {
+  /** Replaces the event of a channel. `false`: there is no room for it. */
+  put(topic: Topic, event: RememberedEvent): boolean {
     const app = appOf(topic);
     this.forget(app, topic);
     this.forgetExpired(app);
     this.forgetExpired(this.nextApp());
+    const characters = charactersOf(event);
     for (;;) {
       const yielding =
-        this.events.ownerToEvict(app) ?? this.characters.ownerToEvict(app, event.data.length);
+        this.events.ownerToEvict(app) ?? this.characters.ownerToEvict(app, characters);
       if (yielding === undefined) break;
       // The event alone exceeds the limit, or its app's share.
-      if (!this.forgetOldest(yielding)) return;
+      if (!this.forgetOldest(yielding)) return false;
     }
     const events = this.apps.get(app) ?? new OldestFirst();
     this.apps.set(app, events.set(topic, event));
     this.events.add(app);
-    this.characters.add(app, event.data.length);
+    this.characters.add(app, characters);
+    return true;
+  }
+
+  /** Makes the value of a channel longer, and the newest of its app. `false`: there is no room, and nothing has changed. */
+  grow(topic: Topic, event: RememberedEvent, text: string): boolean {
+    const app = appOf(topic);
+    const events = this.apps.get(app);
+    if (events?.get(topic)?.value !== event.value) throw new Error('Another event is remembered');
+    events?.set(topic, event);
+    this.forgetExpired(app);
+    this.forgetExpired(this.nextApp());
+    for (;;) {
+      const yielding = this.characters.ownerToEvict(app, text.length);
+      if (yielding === undefined) break;
+      if (yielding === app && events?.size === 1) return false;
+      this.forgetOldest(yielding);
+    }
+    event.value?.text.append(text);
+    this.characters.add(app, text.length);
+    return true;
   }
 
   get(topic: Topic): RememberedEvent | undefined {
@@ -101,8 +140,12 @@ export class EventCache {
     events.delete(topic);
     if (events.size === 0) this.apps.delete(app);
     this.events.release(app);
-    this.characters.release(app, event.data.length);
+    this.characters.release(app, charactersOf(event));
   }
+}
+
+function charactersOf({ data, value }: RememberedEvent): number {
+  return value === undefined ? data.length : value.text.length;
 }
 
 /** App ids have no slash. */

@@ -1,4 +1,5 @@
 import type { App } from '../channels/app.ts';
+import type { Append, AppendOutcome } from '../channels/appending/append.ts';
 import type { ChannelName, ChannelText } from '../channels/channel-name.ts';
 import { CACHE_TTL_MS, type Topic, topicOf } from '../channels/event.ts';
 import type { EventId } from '../channels/history/event-id.ts';
@@ -23,17 +24,19 @@ import type {
   MembersPage,
   MembersQuery,
   Publication,
+  RememberedValue,
   UserStatus,
 } from '../channels/ports.ts';
 import { type NotifyWatchers, OnlineUsers } from '../channels/users/online-users.ts';
 import type { Clock, Timers } from '../runtime/ports.ts';
-import { EventCache } from './event-cache.ts';
+import { EventCache, type GrowingValue } from './event-cache.ts';
 import { Histories, type HistoryMeter, type RestoreOptions } from './history/histories.ts';
 import { decodeSaved, encodeSaved } from './history/saved-history.ts';
 import { Holders, type HoldersWalk } from './holders.ts';
 import { PublishedKeys } from './published-keys.ts';
 import { REMEMBERED_MAX, type RememberedMax } from './remembered.ts';
 import { type Loop, Shares } from './shares.ts';
+import { dataOf, Values } from './values.ts';
 
 /** The home's connection to the loops. */
 export interface HomeOptions {
@@ -75,6 +78,7 @@ export class Home {
   /** The loops that watch a user, by app and user. */
   private readonly watchers = new Map<string, Shares>();
   private readonly cache: EventCache;
+  private readonly values: Values;
   private readonly timers: Timers;
   private readonly send: (broadcast: Broadcast) => void;
   private readonly lifecycle: LifecycleEvents;
@@ -102,6 +106,13 @@ export class Home {
       isOccupied: (app, channel) => this.holders.loopsOf(app, channel) !== undefined,
     });
     this.lifecycle = new LifecycleEvents({ timers, send, webhooks });
+    this.values = new Values({
+      cache: this.cache,
+      histories: this.histories,
+      clock: timers,
+      send,
+      onBegun: (topic) => this.lifecycle.cached(topic),
+    });
     this.memberChanges = new MemberChanges(timers, send);
     this.memberBatches = new MemberBatches(timers, send);
     this.onlineUsers = new OnlineUsers({
@@ -221,7 +232,8 @@ export class Home {
   }
 
   private publishOnce(publication: Publication): EventId | undefined {
-    const { app, channel, cause } = publication;
+    const { app, channel, cause, stops } = publication;
+    if (stops !== undefined) this.values.stop(`${app.id}/${channel}`, stops);
     const rule = cause === 'backend' ? historyRuleOf(app, channel) : undefined;
     if (rule === undefined) {
       this.rememberLast(publication, undefined);
@@ -241,6 +253,16 @@ export class Home {
     const topic: Topic = `${app.id}/${channel}`;
     this.lifecycle.cached(topic);
     this.cache.put(topic, { ...remember, id, expiresAt: this.timers.now() + CACHE_TTL_MS });
+  }
+
+  /** See `Authority.append`. */
+  append(append: Append): AppendOutcome {
+    return this.values.append(append);
+  }
+
+  /** See `Authority.stopValue`. */
+  stopValue(app: App, channel: ChannelName, id: string): AppendOutcome {
+    return this.values.stop(topicOf(app, channel), id);
   }
 
   /** Forgets what is remembered of an app that was deleted. */
@@ -324,8 +346,10 @@ export class Home {
   cached(app: App, channel: ChannelName): CachedEvent | undefined {
     const event = this.cache.get(topicOf(app, channel));
     if (event === undefined) return undefined;
-    const { name, data, expiresAt, id } = event;
-    const cached = { name, data, leftMs: expiresAt - this.timers.now() };
+    const { name, expiresAt, id, value } = event;
+    const data = value === undefined ? event.data : dataOf(value);
+    const leftMs = expiresAt - this.timers.now();
+    const cached = { name, data, leftMs, ...(value && { value: describe(value) }) };
     // If the history is lost, clients cannot resume after this event.
     const isNewest = id !== undefined && id === this.histories.newestOf(app, channel.text);
     return isNewest ? { ...cached, id } : cached;
@@ -389,6 +413,10 @@ export class Home {
     this.onlineUsers.flush();
     this.histories.stop();
   }
+}
+
+function describe({ head: { id, length, hasEnded } }: GrowingValue): RememberedValue {
+  return { id, length, hasEnded };
 }
 
 /** Whether a newcomer gets the channel's last events anyway, without the cached one. */

@@ -1,4 +1,5 @@
 import type { App } from '../channels/app.ts';
+import type { Append, AppendOutcome } from '../channels/appending/append.ts';
 import { type Broadcaster, broadcast } from '../channels/broadcast.ts';
 import type { ChannelName } from '../channels/channel-name.ts';
 import type { EventId } from '../channels/history/event-id.ts';
@@ -78,6 +79,14 @@ export class MemoryEngine implements Authority {
     const id = this.home.publish(publication);
     publication.sentTo?.(1);
     return id;
+  }
+
+  append(append: Append): AppendOutcome {
+    return this.home.append(append);
+  }
+
+  stopValue(app: App, channel: ChannelName, id: string): AppendOutcome {
+    return this.home.stopValue(app, channel, id);
   }
 
   signIn(app: App, userId: string, held: number): boolean {

@@ -151,6 +151,7 @@ export const metricRows = {
         '404',
         '405',
         '408',
+        '409',
         '413',
         '415',
         '426',
@@ -189,6 +190,12 @@ export const metricRows = {
         'watchlist-limit',
       ],
     },
+  },
+  appends: {
+    name: 'fanfare_appends_total',
+    kind: 'counter',
+    help: 'Pieces of growing values that backends have sent, by result.',
+    label: { name: 'result', values: ['sent', 'repeated', 'refused'] },
   },
   tokens: {
     name: 'fanfare_tokens_total',

@@ -32,6 +32,7 @@ export function appOf(id: string, webhooks: readonly AppWebhook[]): App {
       triggersPerSecond: 0,
       queriesPerSecond: 0,
       historyBytes: 0,
+      appendBytes: 262_144,
     },
     history: [],
     presence: [],

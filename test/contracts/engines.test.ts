@@ -12,6 +12,7 @@ import { partsOfLoop } from './loop-parts.ts';
 import { LoopStage } from './loop-stage.ts';
 import { memberViewsContract } from './member-views.contract.ts';
 import { onlineUsersContract } from './online-users.contract.ts';
+import { valuesContract } from './values.contract.ts';
 
 function clusterOf(
   loops: readonly LoopStage[],
@@ -47,6 +48,7 @@ largeContract('MemoryEngine', memory);
 historyContract('MemoryEngine', memory);
 memberViewsContract('MemoryEngine', memory);
 onlineUsersContract('MemoryEngine', memory);
+valuesContract('MemoryEngine', memory);
 
 /** Loops of one process, whose messages arrive in later turns, all of one turn together. */
 async function threads(count: number, apps: readonly App[]): Promise<OpenCluster> {
@@ -100,4 +102,5 @@ for (const count of [1, 2, 3, 8]) {
   historyContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
   memberViewsContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
   onlineUsersContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
+  valuesContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
 }

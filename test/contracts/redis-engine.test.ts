@@ -10,6 +10,7 @@ import { largeContract } from './large.contract.ts';
 import { memberViewsContract } from './member-views.contract.ts';
 import { onlineUsersContract } from './online-users.contract.ts';
 import { RedisLoops } from './redis-loops.ts';
+import { valuesContract } from './values.contract.ts';
 import { appWith, channel } from './values.ts';
 
 /** More than one statement holds. */
@@ -46,6 +47,7 @@ for (const contract of [
   historyContract,
   memberViews,
   onlineUsersContract,
+  valuesContract,
 ]) {
   contract('RedisEngine of 3 loops', async (apps) => {
     const cluster = await RedisLoops.open([redis.url], apps, 3);

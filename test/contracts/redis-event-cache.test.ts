@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { RedisClient } from 'bun';
 import type { App } from '../../src/channels/app.ts';
 import { PARTITIONS, partitionOf } from '../../src/engines/partition.ts';
 import { type OwnRedis, startRedis } from '../../testing/servers/redis.ts';
@@ -36,6 +37,7 @@ async function open() {
   const { engine } = cluster.all[0] ?? {};
   if (engine === undefined) throw new Error('There is no loop');
   return {
+    keyPrefix: cluster.prefix,
     remember: (app: App, text: string, data: string) =>
       engine.publish({
         app,
@@ -43,7 +45,16 @@ async function open() {
         makeFrame: () => '{}',
         remember: { name: 'event', data },
       }),
+    append: (app: App, text: string, at: number, piece: string) =>
+      engine.append({
+        app,
+        channel: channel(text),
+        name: 'answer',
+        piece: { id: 'm1', at, text: piece, isLast: false },
+        bytesMax: 2 * BYTES_MAX,
+      }),
     advance: (ms: number) => cluster.advance(ms),
+    cached: (app: App, text: string) => engine.cached(app, channel(text)),
     /** How many of the channels have an event. */
     async remembered(app: App, names: readonly string[]): Promise<number> {
       const events = await Promise.all(names.map((text) => engine.cached(app, channel(text))));
@@ -92,5 +103,46 @@ describe('the events that a partition remembers', () => {
     const names = namesOf(small, 1);
     for (let n = 0; n < 3; n++) await cache.remember(small, names[0] ?? '', '');
     expect(await cache.remembered(small, names)).toBe(1);
+  });
+
+  it('may be values, which count as they grow', async () => {
+    await using cache = await open();
+    const few = namesOf(small, 20);
+    const [value = '', next = '', ...rest] = namesOf(large, 30);
+    for (const text of few) await cache.remember(small, text, 'x'.repeat(10_000));
+    for (const text of rest) await cache.remember(large, text, 'x'.repeat(10_000));
+    const half = 'x'.repeat(BYTES_MAX / 2);
+    expect(await cache.append(large, value, 0, half)).toMatchObject({ result: 'sent' });
+    expect(await cache.remembered(large, rest)).toBe(rest.length);
+    // Older events of its app make room, and those of a smaller app do not.
+    const more = 'x'.repeat(BYTES_MAX / 2 - 300_000);
+    expect(await cache.append(large, value, half.length, more)).toMatchObject({ result: 'sent' });
+    expect(await cache.remembered(large, rest)).toBe(10);
+    expect(await cache.append(large, value, half.length + more.length, half)).toEqual({
+      result: 'no-room',
+    });
+    expect(await cache.remembered(large, [value, ...rest])).toBe(1);
+    expect(await cache.remembered(small, few)).toBe(few.length);
+    // A newer event makes the value go, with all that it takes.
+    await cache.remember(large, next, half);
+    expect(await cache.remembered(large, [value, next])).toBe(1);
+    expect(await cache.append(large, value, 0, 'y')).toMatchObject({ result: 'sent', length: 1 });
+  });
+
+  it('are none for servers of the previous release while a value grows, whose events replace it', async () => {
+    await using cache = await open();
+    const [text = ''] = namesOf(small, 1);
+    await cache.append(small, text, 0, 'first');
+    const key = `${cache.keyPrefix}{0}K:${small.id}/${text}`;
+    const other = new RedisClient(redis.url);
+    // These fields are read there, and the first is the end of the event.
+    expect(await other.hmget(key, ['v', 'x', 'd'])).toEqual(['m1', null, null]);
+    await other.del(key);
+    await other.send('HSET', [key, 'x', '4000000000000', 'n', 'plain', 'd', 'data', 'i', '']);
+    other.close();
+    expect(await cache.cached(small, text)).toMatchObject({ name: 'plain', data: 'data' });
+    expect(await cache.append(small, text, 5, 'x')).toEqual({ result: 'unknown' });
+    expect(await cache.append(small, text, 0, 'new')).toMatchObject({ length: 3 });
+    expect((await cache.cached(small, text))?.data).toBe('{"id":"m1","at":0,"text":"new"}');
   });
 });

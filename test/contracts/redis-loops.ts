@@ -108,7 +108,7 @@ export class RedisLoops implements OpenCluster {
   private readonly urls: readonly string[];
   private readonly linkTimes: LinkTimes;
   private readonly apps: readonly App[];
-  private readonly prefix: string;
+  readonly prefix: string;
   private readonly webhookEvents: AppWebhookEvent[] = [];
   private readonly barriers = new Map<string, () => void>();
   private readonly barrierOf = new Map<RedisServer, string>();

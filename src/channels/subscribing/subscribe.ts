@@ -14,16 +14,17 @@ import {
   WAITING_MAX,
   type WaitingSubscription,
 } from '../grants/waiting-subscription.ts';
-import { type ResumePlace, resumeAnswer } from '../history/resume.ts';
+import { type FoundHistory, type ResumePlace, resumeAnswer } from '../history/resume.ts';
 import type { Hub } from '../hub.ts';
 import { after, attempt, type MaybePromise, mapAll, undoIfFailed } from '../maybe-promise.ts';
-import type { Entered, Member } from '../ports.ts';
+import type { CachedEvent, Entered, Member } from '../ports.ts';
 import { membersMaxOf, presenceRuleOf } from '../presence-rule.ts';
 import { reportProblem } from '../problems/report-problem.ts';
 import { refuseSubscription } from '../signatures/authorise.ts';
 import { presentToken, signOut, unwatch } from '../users/sign-in.ts';
 import {
   cacheMiss,
+  eventIdIn,
   eventMessage,
   presenceSucceeded,
   readChannelData,
@@ -322,7 +323,7 @@ function confirm(hub: Hub, session: Session, subscription: Subscription, entered
     tap.record({ kind: 'subscribed', ...whereOf(session, subscription), data: member?.userInfo });
   }
   const isCaughtUp = history !== undefined && sendHistory(hub, session, history);
-  if (!channel.cached || isCaughtUp) return;
+  if (!channel.cached || (isCaughtUp && !lacks(cached, history))) return;
   if (cached === undefined) {
     tap?.record({ kind: 'cache-miss', ...whereOf(session, subscription) });
     session.peer.send(cacheMiss(channel.text));
@@ -331,6 +332,12 @@ function confirm(hub: Hub, session: Session, subscription: Subscription, entered
     const frame = eventMessage(cached.name, channel.text, cached.data);
     answerWith(session, cached.id === undefined ? frame : withEventId(frame, cached.id));
   }
+}
+
+/** Whether a connection that has all events still lacks what the channel remembers: pieces of values are in no history. */
+function lacks(cached: CachedEvent | undefined, { frames }: FoundHistory): boolean {
+  if (cached?.value === undefined) return false;
+  return cached.id === undefined || eventIdIn(frames.at(-1) ?? '') !== cached.id;
 }
 
 /** Sends a frame whose size does not depend on what the client has sent, and charges the connection for it. */

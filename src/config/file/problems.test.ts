@@ -36,6 +36,11 @@ const acmeProblems: readonly (readonly [unknown, string])[] = [
   ],
 ];
 
+const loadValues = (appendBytes: number, sendBufferBytes?: number) =>
+  loadJson({ channels: { sendBufferBytes, apps: [{ ...app, limits: { appendBytes } }] } });
+const TOO_LARGE =
+  'channels.apps[0].limits.appendBytes: must be at most a quarter of channels.sendBufferBytes,';
+
 describe('problems', () => {
   it('are all reported at once, each with its path', () => {
     const loaded = loadJson(
@@ -331,5 +336,18 @@ describe('problems', () => {
     const web = { vapid, allowedHosts: [host] };
 
     expect(loadJson({ push: { instances: [{ ...instance, web }] } }).ok).toBe(ok);
+  });
+});
+
+describe('the limit of a value that grows', () => {
+  it('is at most a quarter of what may wait for a connection', () => {
+    expect(problemsIn(loadValues(262_144))).toEqual([]);
+    expect(problemsIn(loadValues(262_145))).toEqual([`${TOO_LARGE} 262144`]);
+    expect(problemsIn(loadValues(25_000, 100_000))).toEqual([]);
+    expect(problemsIn(loadValues(25_001, 100_000))).toEqual([`${TOO_LARGE} 25000`]);
+    // The default is lowered instead.
+    expect(problemsIn(loadJson({ channels: { sendBufferBytes: 100_000, apps: [app] } }))).toEqual(
+      [],
+    );
   });
 });

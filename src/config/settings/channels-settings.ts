@@ -34,6 +34,11 @@ const key = z.strictObject({
   secret: text('The secret half of the pair. Backends sign with it.'),
 });
 
+export const SEND_BUFFER_BYTES = 1_048_576;
+
+/** The limit of a value, if a quarter of what may wait for a connection is not less. */
+const APPEND_BYTES = 262_144;
+
 const limits = z.strictObject({
   connections: limit(0, 'Open connections of this app. More are refused with 4004'),
   connectionsPerUser: limit(
@@ -89,6 +94,11 @@ const limits = z.strictObject({
     { min: 0, max: Number.MAX_SAFE_INTEGER },
     33_554_432,
     'Bytes of all kept events of this app, counted as for `history`. Beyond that, its oldest events are forgotten; each of several realtime threads keeps its share; 0 = no limit but `channels.historyBytes`.',
+  ),
+  appendBytes: wholeNumber(
+    { min: 0, max: 16_777_216 },
+    APPEND_BYTES,
+    'Bytes of one value that grows by appends, as UTF-8. Longer ones are refused with 413, and a quarter of `channels.sendBufferBytes` is the limit in any case: a newcomer gets the value at once. 0 = no appends.',
   ),
 });
 
@@ -357,7 +367,7 @@ export const channelsSettings = z
     ),
     sendBufferBytes: wholeNumber(
       { min: BYTES_MIN, max: BYTES_MAX },
-      1_048_576,
+      SEND_BUFFER_BYTES,
       'Bytes that may wait for one slow connection. Beyond that it is closed, logged and counted.',
     ),
     waitingBytes: wholeNumber(

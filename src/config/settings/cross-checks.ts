@@ -1,4 +1,5 @@
 import { type ConfigProblem, pathText } from '../file/problems.ts';
+import { SEND_BUFFER_BYTES } from './channels-settings.ts';
 import { invisibleCredentials } from './credentials.ts';
 import { linkProblems } from './link-checks.ts';
 import { entries, type FoundSetting, valueAt } from './unchecked.ts';
@@ -23,6 +24,7 @@ export function crossCheck(content: unknown): readonly ConfigProblem[] {
     ...invisibleCredentials(content),
     ...linkProblems(content),
     ...twoCertificates(content),
+    ...largeValues(content, apps),
     ...redisServers(content),
   ];
 }
@@ -63,6 +65,19 @@ function vapidSubjects(instances: readonly FoundSetting[]): readonly ConfigProbl
     const message = vapidSubjectFault(valueAt(instance.value, ['web']));
     const path = pathText([...instance.path, 'web', 'vapid', 'subject']);
     return message === undefined ? [] : [{ path, message }];
+  });
+}
+
+/** A newcomer could not be sent such a value. The default is lowered instead. */
+function largeValues(content: unknown, apps: readonly FoundSetting[]): readonly ConfigProblem[] {
+  const buffer = valueAt(content, ['channels', 'sendBufferBytes']) ?? SEND_BUFFER_BYTES;
+  if (typeof buffer !== 'number') return [];
+  const most = Math.floor(buffer / 4);
+  return apps.flatMap((app) => {
+    const bytes = valueAt(app.value, ['limits', 'appendBytes']);
+    if (typeof bytes !== 'number' || bytes <= most) return [];
+    const message = `must be at most a quarter of channels.sendBufferBytes, ${most}`;
+    return [{ path: pathText([...app.path, 'limits', 'appendBytes']), message }];
   });
 }
 

@@ -532,6 +532,7 @@ export type AppLimits = {
   readonly triggersPerSecond: number;
   readonly queriesPerSecond: number;
   readonly historyBytes: number;
+  readonly appendBytes: number;
 };
 
 export type AppLimitsInput = {
@@ -549,6 +550,7 @@ export type AppLimitsInput = {
   readonly triggersPerSecond?: number | undefined;
   readonly queriesPerSecond?: number | undefined;
   readonly historyBytes?: number | undefined;
+  readonly appendBytes?: number | undefined;
 };
 
 export type AppWebhook = {

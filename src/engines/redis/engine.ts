@@ -1,4 +1,5 @@
 import type { App } from '../../channels/app.ts';
+import type { Append, AppendOutcome } from '../../channels/appending/append.ts';
 import { type Broadcaster, broadcast } from '../../channels/broadcast.ts';
 import type { ChannelName } from '../../channels/channel-name.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
@@ -177,6 +178,15 @@ export class RedisEngine implements Authority {
   publish(publication: Publication): Promise<EventId | undefined> {
     const { app, channel } = publication;
     return this.publisher.publish(this.partitionOf(app, channel), publication);
+  }
+
+  append(append: Append): Promise<AppendOutcome> {
+    const { app, channel } = append;
+    return this.publisher.append(this.partitionOf(app, channel.text), append);
+  }
+
+  stopValue(app: App, channel: ChannelName, id: string): Promise<AppendOutcome> {
+    return this.publisher.stop(this.partitionOf(app, channel.text), app, channel, id);
   }
 
   async signIn(app: App, userId: string, held: number): Promise<boolean> {

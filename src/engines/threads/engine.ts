@@ -1,4 +1,5 @@
 import type { App } from '../../channels/app.ts';
+import type { Append, AppendOutcome } from '../../channels/appending/append.ts';
 import { type Broadcaster, broadcast } from '../../channels/broadcast.ts';
 import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
@@ -199,7 +200,7 @@ export class ThreadsEngine implements Authority {
 
   publish(publication: Publication): MaybePromise<EventId | undefined> {
     const { app, channel, makeFrame, except, cause, remember, trace, ask, sentTo } = publication;
-    const { idempotencyKey } = publication;
+    const { idempotencyKey, stops } = publication;
     const home = this.homeOf(app, channel);
     if (home === this.loop) {
       const id = this.home.publish(publication);
@@ -216,8 +217,24 @@ export class ThreadsEngine implements Authority {
       });
     }
     const question = ['publish', app.id, channel, frame, except, cause, name, data] as const;
-    const isPlain = trace === undefined && idempotencyKey === undefined;
-    return this.ask(home, isPlain ? question : [...question, trace, idempotencyKey], same);
+    const isPlain = trace === undefined && idempotencyKey === undefined && stops === undefined;
+    return this.ask(home, isPlain ? question : [...question, trace, idempotencyKey, stops], same);
+  }
+
+  append(append: Append): MaybePromise<AppendOutcome> {
+    const { app, channel, name, piece, bytesMax, trace } = append;
+    const home = this.homeOf(app, channel.text);
+    if (home === this.loop) {
+      const outcome = this.home.append(append);
+      return after(this.congestion.pass(), () => outcome);
+    }
+    return this.ask(home, ['append', app.id, channel.text, name, piece, bytesMax, trace], same);
+  }
+
+  stopValue(app: App, channel: ChannelName, id: string): MaybePromise<AppendOutcome> {
+    const home = this.homeOf(app, channel.text);
+    if (home === this.loop) return this.home.stopValue(app, channel, id);
+    return this.ask(home, ['stop-value', app.id, channel.text, id], same);
   }
 
   signIn(app: App, userId: string, held: number): MaybePromise<boolean> {

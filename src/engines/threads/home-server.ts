@@ -1,7 +1,6 @@
 import type { App } from '../../channels/app.ts';
 import { type ChannelName, parseChannelName } from '../../channels/channel-name.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
-import type { Ask } from '../../channels/live/ask.ts';
 import type { AppDirectory, Publication } from '../../channels/ports.ts';
 import { withEventId } from '../../channels/wire.ts';
 import { messageOf } from '../../runtime/error-code.ts';
@@ -86,11 +85,26 @@ export class TopicHomeServer {
         return answers.took();
       }
       case 'publish':
-        return answers.took(home.publish(publicationOf(app, question, undefined, question[9])));
+        return answers.took(
+          home.publish({
+            ...publicationOf(app, question),
+            idempotencyKey: question[9],
+            stops: question[10],
+          }),
+        );
       case 'publish-ask': {
-        const publication = publicationOf(app, question, question[9], undefined);
+        const publication = { ...publicationOf(app, question), ask: question[9] };
         const id = home.publish(publication);
         return answers.answer<'publish-ask'>([id, home.loopCountOf(app, publication.channel)]);
+      }
+      case 'append': {
+        const [, , text, name, piece, bytesMax, trace] = question;
+        const append = { app, channel: channelOf(text), name, piece, bytesMax, trace };
+        return answers.answer<'append'>(home.append(append));
+      }
+      case 'stop-value': {
+        const stopped = home.stopValue(app, channelOf(question[2]), question[3]);
+        return answers.answer<'stop-value'>(stopped);
       }
       case 'sign-in':
         home.signIn(from, app, question[2], question[3]);
@@ -179,11 +193,9 @@ function channelOf(text: string): ChannelName {
 function publicationOf(
   app: App,
   question: QuestionOf<'publish'> | QuestionOf<'publish-ask'>,
-  ask: Ask | undefined,
-  idempotencyKey: string | undefined,
 ): Publication {
   const [, , channel, frame, except, cause, name, data, trace] = question;
   const remember = name === undefined || data === undefined ? undefined : { name, data };
   const makeFrame = (id?: EventId) => (id === undefined ? frame : withEventId(frame, id));
-  return { app, channel, makeFrame, except, cause, remember, trace, ask, idempotencyKey };
+  return { app, channel, makeFrame, except, cause, remember, trace };
 }

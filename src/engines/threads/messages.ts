@@ -1,3 +1,4 @@
+import type { AppendOutcome, Piece } from '../../channels/appending/append.ts';
 import type { ChannelText } from '../../channels/channel-name.ts';
 import type { Cause } from '../../channels/event.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
@@ -47,7 +48,12 @@ interface HomeQuestions {
     answer: undefined;
   };
   publish: {
-    asks: [...Published, trace?: string | undefined, idempotencyKey?: string | undefined];
+    asks: [
+      ...Published,
+      trace?: string | undefined,
+      idempotencyKey?: string | undefined,
+      stops?: string | undefined,
+    ];
     answer: EventId | undefined;
   };
   /** Publishes an event with an ask. */
@@ -56,6 +62,17 @@ interface HomeQuestions {
     /** The id of the event in the history, and the number of loops that it was sent to. */
     answer: readonly [id: EventId | undefined, loops: number];
   };
+  append: {
+    asks: [
+      channel: ChannelText,
+      name: string,
+      piece: Piece,
+      bytesMax: number,
+      trace: string | undefined,
+    ];
+    answer: AppendOutcome;
+  };
+  'stop-value': { asks: [channel: ChannelText, id: string]; answer: AppendOutcome };
   'sign-in': { asks: [userId: string, held: number]; answer: undefined };
   /** The same for an app that limits the connections of a user. Answers whether there is a place. */
   'take-place': { asks: [userId: string, held: number]; answer: boolean };

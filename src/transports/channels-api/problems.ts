@@ -11,6 +11,9 @@ export type ApiProblem =
   | 'wrong-method'
   | 'compressed-body'
   | 'data-too-large'
+  | 'value-too-large'
+  | 'value-unknown'
+  | 'value-over'
   | 'request-too-large'
   | 'timeout'
   | 'overloaded'
@@ -84,6 +87,21 @@ export const statuses = {
     status: 413,
     when: "An event's data is larger than `limits.eventDataBytes`. Nothing of the call was sent.",
     advice: 'Send less, or raise the limit of the app.',
+  },
+  'value-too-large': {
+    status: 413,
+    when: 'With an append, the value would have more bytes than `limits.appendBytes`, or than what all apps remember leaves it. Nothing was sent, and the value stays.',
+    advice: 'End the value and begin another one, or raise the limit of the app.',
+  },
+  'value-unknown': {
+    status: 404,
+    when: 'An append goes on with a value that is not remembered: nothing was appended to it for 30 minutes, it was evicted, or a server without Redis has restarted. Or a value is to be stopped that does not grow.',
+    advice: 'Send the value again from 0.',
+  },
+  'value-over': {
+    status: 409,
+    when: 'An append goes on with a value that has ended, or that another value of the channel has replaced.',
+    advice: 'Stop: this producer has nothing to append to.',
   },
   'request-too-large': {
     status: 413,

@@ -127,6 +127,27 @@ describe('an engine over a Redis Cluster', () => {
     expect(await cluster.nodes[0]?.run('EXISTS', 'fanfare:{18}0:')).toBe(0);
   });
 
+  it('joins values in each of its slots, whichever loop a piece comes from', async () => {
+    for (let n = 0; n < 24; n++) {
+      const name = channel(`cache-value-${n}`);
+      let length = 0;
+      for (const [piece, { engine }] of [...loops, ...loops].entries()) {
+        const text = `${piece}é`;
+        const appended = await engine.append({
+          app,
+          channel: name,
+          name: 'answer',
+          piece: { id: 'm1', at: length, text, isLast: piece === 3 },
+          bytesMax: 1000,
+        });
+        length += 2;
+        expect(appended).toMatchObject({ result: 'sent', length });
+      }
+      const cached = await loops[n % 2 === 0 ? 0 : 1].engine.cached(app, name);
+      expect(cached?.data).toBe('{"id":"m1","at":0,"text":"0é1é2é3é","end":true}');
+    }
+  });
+
   it('keeps all that it has while a replica takes over', async () => {
     const lost = loops.map(({ counted }) => counted('engineDataLost'));
     const { accepted, end } = publishing();

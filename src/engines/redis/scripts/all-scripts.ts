@@ -20,6 +20,7 @@ import { RECENT_OF_ALL, RECENT_OF_APPS } from './recent-events.ts';
 import { DEPARTED, ENTER, REPORTED, STATE, STATE_AGAIN } from './statements.ts';
 import { CLAIM, EXIT, SETTLE, TICK } from './upkeep.ts';
 import { SIGN, TERMINATE, USER_STATUSES, USERS } from './users.ts';
+import { APPEND, STOP } from './values.ts';
 
 /** Every script that the engine runs. */
 export const ALL_SCRIPTS: readonly RedisScript[] = [
@@ -36,6 +37,8 @@ export const ALL_SCRIPTS: readonly RedisScript[] = [
   TERMINATE,
   PUBLISH,
   EVENTS,
+  APPEND,
+  STOP,
   RECENT_OF_APPS,
   RECENT_OF_ALL,
   ROSTER,

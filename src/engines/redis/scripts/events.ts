@@ -1,4 +1,4 @@
-import { FORGET_CACHED } from './cached-events.ts';
+import { CACHE_ROOM, FORGET_CACHED, STOP_VALUE } from './cached-events.ts';
 import { HISTORIES, KEEP_EVENT } from './histories.ts';
 import { PUBLISHED_ONCE } from './published-once.ts';
 import { CHUNK_BYTES, KEEP_RECENT } from './recent-events.ts';
@@ -56,70 +56,57 @@ return 'OK'
 `);
 
 /**
- * Publishes an event, keeps it in the history of its channel and remembers it for a cache channel. Arguments: node, epoch, topic,
- * message, what `historyToKeep` has written or nothing, the idempotency key or nothing; to remember it also app, name, data, its
- * lifetime in milliseconds, and how many events and bytes the partition may hold. Returns the id in the history or nothing, and how
- * many events were forgotten.
+ * Numbers the message of an event, and publishes it. `sendEvent` returns how many processes follow the topic. It needs `KEEP_RECENT`.
  *
  * Holders of a topic may have been swept while they could not reach Redis, or may not have stated it again after a loss of
  * data. So an event of a topic that nobody holds is published and kept too, numbered by the time.
- *
- * Returns how many processes follow the topic.
+ */
+export const SEND_EVENT = `
+local function sendEvent(topic, message)
+  local T = P .. 'T:' .. topic
+  -- One call for both: T counts twice.
+  local found = call('EXISTS', T, T, P .. 'GO')
+  local seq = found >= 2 and step(topic) or base()
+  local published = seq .. message
+  local loops = call('PUBLISH', streams .. topic, published)
+  keepRecent(ownerOf(topic), #topic .. ':' .. #published .. ':' .. topic .. published, found % 2 == 1)
+  return loops
+end
+`;
+
+/**
+ * Publishes an event, keeps it in the history of its channel and remembers it for a cache channel. Arguments: node, epoch, topic,
+ * message, what `historyToKeep` has written or nothing, the idempotency key or nothing; to remember it also app, name, data, its
+ * lifetime in milliseconds, and how many events and bytes the partition may hold, or else six times nothing; and the id of the value
+ * that should stop. Returns the id in the history or nothing, how many events were forgotten, and how many processes follow the
+ * topic.
  */
 export const PUBLISH =
-  script(`${HISTORIES}${KEEP_EVENT}${PUBLISHED_ONCE}${FORGET_CACHED}${KEEP_RECENT}
+  script(`${HISTORIES}${KEEP_EVENT}${PUBLISHED_ONCE}${FORGET_CACHED}${CACHE_ROOM}${STOP_VALUE}${KEEP_RECENT}${SEND_EVENT}
 local topic, message, id = ARGV[3], ARGV[4], ''
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
-local function forgetExpired(app)
-  for _, one in ipairs(call('ZRANGEBYSCORE', P .. 'k:' .. app, '-inf', nowMs(), 'LIMIT', 0, 20)) do forgetCached(app, one) end
-end
--- Forgets events until there is room; false if there is none. The rule is that of FairBudget: the app with most loses its
--- oldest event, unless it would then have less than this app.
-local function makeRoom(app, amounts, limit, amount, total)
-  while true do
-    local missing = total() + amount - limit
-    if missing <= 0 then return true end
-    local largest, yielding = call('ZREVRANGE', amounts, 0, 0, 'WITHSCORES'), app
-    local own = tonumber(call('ZSCORE', amounts, app) or '0')
-    if largest[1] and tonumber(largest[2]) - missing >= own + amount then yielding = largest[1] end
-    local oldest = call('ZRANGE', P .. 'k:' .. yielding, 0, 0)[1]
-    if not oldest then return false end
-    forgetCached(yielding, oldest)
-  end
-end
 local T, once = P .. 'T:' .. topic, ARGV[6] ~= '' and topic .. ' ' .. ARGV[6]
 if once then
   local known = publishedId(once)
   if known then return {'ok', known, forgotten, 0} end
 end
 if ARGV[5] ~= '' then id, message = keepEvent(topic, ownerOf(topic), message, ARGV[5]) end
-if ARGV[7] then
+if (ARGV[7] or '') ~= '' then
   local app, name, data, ttl, eventsMax, bytesMax = ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
   local bytes = #data
   forgetCached(app, topic)
-  forgetExpired(app)
-  local other = call('ZRANDMEMBER', KN)
-  if other then forgetExpired(other) end
-  if makeRoom(app, KN, eventsMax, 1, function() return call('HLEN', kb) end)
-    and makeRoom(app, KB, bytesMax, bytes, function() return tonumber(call('HGET', KT, 'b') or '0') end) then
+  if roomFor(app, topic, 1, bytes, eventsMax, bytesMax) then
     local expiresAt = nowMs() + ttl
     call('HSET', P .. 'K:' .. topic, 'x', text(expiresAt), 'n', name, 'd', data, 'i', id)
     call('PEXPIRE', P .. 'K:' .. topic, ttl)
-    call('ZADD', P .. 'k:' .. app, expiresAt, topic)
-    call('HSET', kb, topic, bytes)
     call('ZINCRBY', KN, 1, app)
-    call('ZINCRBY', KB, bytes, app)
-    call('HINCRBY', KT, 'b', bytes)
+    noteCached(app, topic, expiresAt, bytes)
   end
   call('HDEL', T, 'm')
 end
--- One call for both: T counts twice.
-local found = call('EXISTS', T, T, P .. 'GO')
-local seq = found >= 2 and step(topic) or base()
-local published = seq .. message
-local loops = call('PUBLISH', streams .. topic, published)
-keepRecent(ownerOf(topic), #topic .. ':' .. #published .. ':' .. topic .. published, found % 2 == 1)
+if ARGV[13] then stopValue(topic, ARGV[13]) end
+local loops = sendEvent(topic, message)
 if once then notePublished(ownerOf(topic), once, id) end
 return {'ok', id, forgotten, loops}
 `);

@@ -45,7 +45,8 @@ local function text(number) return string.format('%.0f', number) end
  * | `WR` | after a loss of data, by kind and subject: when a departure was reported before it |
  * | `WK:subject` | sorted set by number: the webhook events of one member, or of a channel, that are not stored yet |
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
- * | `K:topic`, `k:app`, `kb` | cached events; their topics by app, in the order of their end; their bytes |
+ * | `K:topic`, `k:app`, `kb` | cached events: end (`x`), name (`n`), data (`d`), id (`i`); their topics by app, in the order of their end; their bytes |
+ * | `KV:topic` | the text of a value as it stands in a frame. In `K:topic` it has its own id (`v`), `n`, its end (`e`), UTF-16 units (`l`), bytes (`y`), `e` if it has ended (`q`), whether it should stop (`s`), `i` |
  * | `KN`, `KB`, `KT` | cached events by app, their bytes by app, and `b` the bytes of all |
  * | `HL:topic`, `HM:topic` | the history of a channel: its events, oldest first; `g` generation, `l` last number, `b` id before the first event, `n` newest id, `y` bytes, `s` seconds that an event is kept |
  * | `HO:app`, `HB` | channels of an app by the time of their oldest event; bytes of its histories by app |
@@ -144,13 +145,16 @@ local function membersOf(I, users)
   return answer
 end
 -- The event that a cache channel remembers: the milliseconds that are left, name, data, and its id if it is the newest of the
--- history of its channel.
+-- history of its channel. Of a value the text as it stands in a frame in place of the data, and its own id, length, and whether it has ended.
 local function remembered(topic)
-  local event = call('HMGET', P .. 'K:' .. topic, 'x', 'n', 'd', 'i')
-  local left = tonumber(event[1] or '0') - nowMs()
+  local event = call('HMGET', P .. 'K:' .. topic, 'x', 'n', 'd', 'i', 'v', 'e', 'l', 'q')
+  local left = tonumber(event[1] or event[6] or '0') - nowMs()
   if left <= 0 then return nil end
   local isNewest = event[4] and event[4] ~= '' and call('HGET', P .. 'HM:' .. topic, 'n') == event[4]
-  return {text(left), event[2], event[3], isNewest and event[4] or ''}
+  local found = {text(left), event[2], event[3], isNewest and event[4] or ''}
+  if not event[5] then return found end
+  found[3], found[5], found[6], found[7] = call('GET', P .. 'KV:' .. topic) or '', event[5], event[7], event[8]
+  return found
 end
 `;
 

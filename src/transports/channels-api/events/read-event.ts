@@ -19,6 +19,8 @@ import {
 } from '../queries/attributes.ts';
 import { elementsOf, type Parameter, parameterOf } from '../query.ts';
 
+import { type AppendRequest, readAppend } from './read-append.ts';
+
 /** A checked event of a backend, and its channels. */
 export interface Trigger {
   readonly name: string;
@@ -30,6 +32,8 @@ export interface Trigger {
   readonly attributes: readonly TriggerAttribute[];
   /** Whether `info` was sent: it changes the shape of the answer. */
   readonly asked: boolean;
+  /** Set if it is a piece of a value, or stops one. */
+  readonly append: AppendRequest | undefined;
 }
 
 export type TriggerAttribute = Exclude<Attribute, 'cache'>;
@@ -183,10 +187,40 @@ function readFields(
   if (off !== undefined) return off;
   const data = readData(app, fields, at);
   if (data instanceof ApiRefusal) return data;
+  const append = readAppendOf(app, fields, channels, at);
+  if (append instanceof ApiRefusal) return append;
   const once = readIdempotencyKey(fields.value('idempotency_key'), `${at}idempotency_key`);
   if (once instanceof ApiRefusal) return once;
   const { key: idempotencyKey } = once;
-  return { name, data: data.text, channels, except: except.id, idempotencyKey, attributes, asked };
+  return {
+    name,
+    data: data.text,
+    channels,
+    except: except.id,
+    idempotencyKey,
+    attributes,
+    asked,
+    append,
+  };
+}
+
+function readAppendOf(
+  app: App,
+  fields: Fields,
+  channels: readonly ChannelName[],
+  at: string,
+): AppendRequest | undefined | ApiRefusal {
+  const append = fields.value('append');
+  if (isAbsent(append)) return undefined;
+  if (at !== '') return invalid(`${at}append: not in a batch`);
+  const data = fields.value('data');
+  const others = {
+    socket_id: fields.value('socket_id'),
+    idempotency_key: fields.value('idempotency_key'),
+    info: fields.value('info'),
+  };
+  const text = typeof data === 'string' ? data : undefined;
+  return readAppend(append, { app, channels, text, others });
 }
 
 function readName(value: unknown, at: string): string | ApiRefusal {
@@ -305,6 +339,7 @@ export function readRawEvent(
       idempotencyKey: undefined,
       attributes: [],
       asked: false,
+      append: undefined,
     }
   );
 }

@@ -9,6 +9,7 @@ import { type Answer, type Call, EMPTY } from '../call.ts';
 import { ApiRefusal } from '../problems.ts';
 import { applicableCounts } from '../queries/attributes.ts';
 import { overQuota } from '../refuse-usage.ts';
+import { append } from './append.ts';
 import { readBatch, readRawEvent, readTrigger, type Trigger } from './read-event.ts';
 import {
   chargeRefused,
@@ -26,6 +27,10 @@ export type TriggerCall = Pick<Call, 'hub' | 'app' | 'body' | 'parameters'>;
 export function triggerEvent(call: Call): MaybePromise<Answer> {
   const trigger = takeTrigger(call);
   if (trigger instanceof ApiRefusal) return trigger;
+  const { name, channels, append: piece } = trigger;
+  if (piece !== undefined && channels[0] !== undefined) {
+    return append(call, { name, channel: channels[0], append: piece });
+  }
   return after(publishAll(call, [trigger]), (ids) => {
     const hasIds = ids.some((id) => id !== undefined);
     if (!trigger.asked) return hasIds ? { json: eventIdsJson(trigger, ids) } : EMPTY;
