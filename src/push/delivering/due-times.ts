@@ -84,6 +84,16 @@ export class DueTimes {
     return { what: 'too-late', words: `${timeOfDayIn(timeZone, untilMs)} (${timeZone})` };
   }
 
+  /** Whether all of some devices are due without a look at each one's clock, which is nearly always so. */
+  areDue(recipients: readonly Recipient[], nowMs: number): boolean {
+    if (this.stored.sendAtLocal !== undefined || this.publish.dueAtMs > nowMs) return false;
+    const { quietHours: ofInstance = 'none' } = this.manners;
+    return recipients.every(
+      ({ platform, preferences }) =>
+        (preferences?.quietHours ?? ofInstance) === 'none' || !this.isHeldBack(platform),
+    );
+  }
+
   /** `undefined`: the device has no quiet hours, or the publish passes them. */
   private nightOf({ platform, preferences }: Recipient, atMs: number): Night | undefined {
     const quietHours = preferences?.quietHours ?? this.manners.quietHours;

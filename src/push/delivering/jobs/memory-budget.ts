@@ -151,7 +151,8 @@ export class MemoryBudget {
 export function countDevices(
   devices: readonly { readonly platform: Platform }[],
 ): Record<Platform, number> {
-  const counts = byPlatform(() => 0);
+  // A literal: an object from a shared function takes ten times as long here.
+  const counts = { apns: 0, fcm: 0, web: 0 };
   for (const { platform } of devices) counts[platform]++;
   return counts;
 }

@@ -31,6 +31,9 @@ export function splitByDue(
   { dueTimes, pace }: Timing,
   nowMs: number,
 ): Split {
+  if (pace === undefined && dueTimes.areDue(recipients, nowMs)) {
+    return { now: recipients, dues: undefined, leftOut: undefined };
+  }
   // All devices of a page begin together, as a page that is due at 300 times would be claimed 300 times.
   const spread = pace === undefined ? (recipients[0]?.number ?? 0) % SPREAD_SECONDS : 0;
   const splitting: Splitting = { now: [], later: new Map(), tooLate: new Map() };

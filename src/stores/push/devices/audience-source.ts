@@ -70,9 +70,9 @@ export class StoredAudience implements AudienceSource {
         WHERE ${isAmong(read, 'number', numbers)} AND +devices.instance = ${instance}
         ORDER BY number`,
     );
-    const paused = rows.filter(({ paused_until }) => paused_until !== null);
-    if (paused.length === 0) return rows.map((row) => recipientOf(row));
-    const pauses = await this.pausesOf(paused.map(({ number }) => Number(number)));
+    const isPaused = ({ paused_until }: RecipientRow) => paused_until !== null;
+    if (!rows.some(isPaused)) return rows.map((row) => recipientOf(row, undefined));
+    const pauses = await this.pausesOf(rows.filter(isPaused).map(({ number }) => Number(number)));
     return rows.map((row) => recipientOf(row, pauses.get(Number(row.number))));
   }
 
@@ -109,7 +109,7 @@ export class StoredAudience implements AudienceSource {
   }
 }
 
-function recipientOf(row: RecipientRow, pause?: DevicePause): Recipient {
+function recipientOf(row: RecipientRow, pause: DevicePause | undefined): Recipient {
   return {
     number: Number(row.number),
     id: row.id,

@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
 import { DEVICE_REMOVED, type DeviceResult } from '../../../push/model/delivery.ts';
-import type { Platform } from '../../../push/model/device.ts';
+import { type Platform, platforms } from '../../../push/model/device.ts';
 import { inPieces } from '../../database/rows.ts';
 import type { LockedPublish } from '../publishes/locked-publish.ts';
 import type { CountName } from '../publishes/publish-counts.ts';
@@ -42,10 +42,11 @@ export async function recordResults(
   }: { readonly devices: readonly number[]; readonly results: Results; readonly nowMs: number },
 ): Promise<void> {
   const troubles: Trouble[] = [];
+  const accepted = { apns: 0, fcm: 0, web: 0 };
   for (const device of devices) {
     const result = results.get(device);
     if (result?.what === 'accepted') {
-      locked.tally.count(result.platform, 'accepted', 1);
+      accepted[result.platform]++;
       continue;
     }
     const trouble = result === undefined ? removed(device) : troubleOf(result, locked);
@@ -54,6 +55,7 @@ export async function recordResults(
     locked.tally.count(result.platform, trouble.state, 1);
     if (result.what !== 'retry') locked.tally.countReason(result.platform, result.reason, 1);
   }
+  for (const platform of platforms) locked.tally.count(platform, 'accepted', accepted[platform]);
   const dueAtMs = await spacedOut(sql, { publish: locked.number, retries: troubles, nowMs });
   for (const some of inPieces(troubles)) {
     const rows = some.map((trouble) =>

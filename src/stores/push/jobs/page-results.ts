@@ -1,4 +1,5 @@
 import type { TransactionSQL } from 'bun';
+import type { DeviceResult } from '../../../push/model/delivery.ts';
 import { byPlatform, type Platform, platforms } from '../../../push/model/device.ts';
 import { isPostgres, skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
@@ -64,10 +65,16 @@ async function settlePage(
   // Some may be recorded already, if the answer to `settlePart` was lost.
   const known = devicesAt(row.devices, readPlaces(row.done));
   const devices = known.size === 0 ? item.devices : item.devices.filter((one) => !known.has(one));
-  const given = devices.flatMap((device) => results.get(device) ?? []);
+  const given: DeviceResult[] = [];
+  const recorded = { apns: 0, fcm: 0, web: 0 };
+  for (const device of devices) {
+    const result = results.get(device);
+    if (result === undefined) continue;
+    given.push(result);
+    recorded[result.platform]++;
+  }
   for (const platform of platforms) {
-    const ofPlatform = given.filter((result) => result.platform === platform).length;
-    countRemoved(locked, platform, row[platform] - ofPlatform);
+    countRemoved(locked, platform, row[platform] - recorded[platform]);
   }
   await recordResults(sql, locked, { devices, results, nowMs });
   if (isToUsers) await recordUsers(sql, locked.number, given);
