@@ -32,7 +32,12 @@ const slowConsumersOf = (connections: ClientConnections) =>
 
 const app = appWith({});
 
-const noCompression = () => new CompressionBudget({ count: () => undefined }, () => 0);
+const noCompression = () =>
+  new CompressionBudget({
+    meter: { count: () => undefined },
+    now: () => 0,
+    afterTurn: () => undefined,
+  });
 
 /** Holds the next event that may wait until something must follow it: its clock stands still. */
 function busyCoalescer(): Coalescer {

@@ -68,10 +68,10 @@ export class WebSocketTopics implements NativeTopics {
         frame: frame.text,
         bytes: frame.bytes,
         receivers: reached,
-        isCompressed:
-          compressAboveBytes > 0 &&
-          frame.bytes >= compressAboveBytes &&
-          this.compression.take(reached, frame.bytes),
+        compression:
+          compressAboveBytes > 0 && frame.bytes >= compressAboveBytes
+            ? this.compression
+            : undefined,
         slowConsumers: this.slowConsumers,
       });
       if (mayWait) this.coalescer.publishBatched(publish);
@@ -94,8 +94,8 @@ interface TopicPublishOptions {
   /** The size of the frame. */
   readonly bytes: number;
   readonly receivers: number;
-  /** For those whose client has agreed to it. */
-  readonly isCompressed: boolean;
+  /** Says whether it is compressed for those who have agreed to that; `undefined`: it is not. */
+  readonly compression: CompressionBudget | undefined;
   readonly slowConsumers: SlowConsumers;
 }
 
@@ -104,7 +104,7 @@ class TopicPublish implements CoalescedPublish {
   readonly frame: string;
   readonly receivers: number;
   private readonly bytes: number;
-  private readonly isCompressed: boolean;
+  private readonly compression: CompressionBudget | undefined;
   private readonly publisher: Publisher;
   private readonly slowConsumers: SlowConsumers;
 
@@ -113,14 +113,15 @@ class TopicPublish implements CoalescedPublish {
     this.topic = options.topic;
     this.frame = options.frame;
     this.bytes = options.bytes;
-    this.isCompressed = options.isCompressed;
+    this.compression = options.compression;
     this.receivers = options.receivers;
     this.slowConsumers = options.slowConsumers;
   }
 
   run(): void {
     this.slowConsumers.publishing(this.topic, this.bytes, this.receivers);
-    this.publisher.publish(this.topic, this.frame, this.isCompressed);
+    const isCompressed = this.compression?.take(this.receivers, this.bytes) ?? false;
+    this.publisher.publish(this.topic, this.frame, isCompressed);
   }
 }
 

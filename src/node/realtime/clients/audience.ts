@@ -45,7 +45,11 @@ export function openAudience(base: LoopBase): AudienceParts {
   const unreadSockets = openUnreadSockets(base, connections, slowConsumers);
   const loopShare = new LoopShare(performance.now());
   const coalescer = openCoalescer(loopShare);
-  const compression = new CompressionBudget(meter, () => monotonicTimers.now());
+  const compression = new CompressionBudget({
+    meter,
+    now: () => monotonicTimers.now(),
+    afterTurn: (run) => void setImmediate(run),
+  });
   const topics = new WebSocketTopics(slowConsumers, coalescer, compression);
   const turns = memory.isPlenty
     ? undefined
