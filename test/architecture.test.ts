@@ -28,6 +28,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   asking: ['channels', 'push', 'webhooks', 'observability', 'runtime'],
   tenants: ['channels', 'push', 'config', 'stores', 'runtime'],
   watching: ['channels', 'push', 'runtime'],
+  sources: ['channels', 'push', 'runtime'],
   admin: [
     'asking',
     'tenants',
@@ -53,6 +54,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'outgoing',
     'push',
     'runtime',
+    'sources',
     'stores',
     'tenants',
     'transports',
@@ -70,6 +72,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'push/model/device.ts',
     'push/model/instance-id.ts',
     'runtime',
+    'sources/schema.ts',
     'stores',
     'tenants',
     'verify',

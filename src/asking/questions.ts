@@ -22,6 +22,7 @@ import type {
 } from './facts/live.ts';
 import type { LogPage, LogQuery } from './facts/log.ts';
 import type { Checked, Installation, KeptFigures, NodeReport } from './facts/servers.ts';
+import type { SourceAnswer, SourceEvent } from './facts/sources.ts';
 import type { EndpointOfServer, KeyUsesOfServer, Tenant } from './facts/tenants.ts';
 import {
   addProblems,
@@ -83,6 +84,11 @@ export const questions = {
   'live-channels': asks<ChannelActivityQuery, ChannelActivityPage>().ofLoop(),
   /** Triggers an event; `json` is the body of `POST /events`. */
   send: asks<OfApp & { readonly json: string }, SendAnswer>().ofLoop(),
+  /** Triggers events that an application has committed, in the order of each channel. Begins none after `budgetMs`. */
+  'send-source-events': asks<
+    OfApp & { readonly events: readonly SourceEvent[]; readonly budgetMs: number },
+    readonly SourceAnswer[]
+  >().ofLoop(),
   /** Sends an event to users, and asks their connections whether they have it. */
   'ask-live': asks<OfApp & { readonly event: LiveEvent }, LiveAnswer>().ofLoop({
     loopMs: ({ event }) => event.waitMs + LIVE_GRACE_MS,

@@ -21,6 +21,7 @@ import {
   wholeNumber,
   wordOrNumber,
 } from './settings/setting-kinds.ts';
+import { sourcesSettings } from './settings/sources-settings.ts';
 import { tlsSettings } from './settings/tls-settings.ts';
 
 const headerName = textThat(/^[\w-]{1,100}$/, 'be the name of a header', '');
@@ -261,6 +262,7 @@ export const configSchema = z.strictObject({
   tls: tlsSettings,
   engine,
   store,
+  sources: sourcesSettings,
   log,
   trustedProxies: z
     .array(addressRange(''))

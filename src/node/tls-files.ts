@@ -6,6 +6,7 @@ import {
   type NamedFile,
   redisTlsFiles,
   storeTlsFiles,
+  urlTlsFiles,
 } from '../config/settings/tls-file-names.ts';
 import type { RedisTls } from '../engines/redis/link/connector.ts';
 import { fileFault, messageOf } from '../runtime/error-code.ts';
@@ -22,6 +23,8 @@ export interface TlsFiles {
   readonly listeners: Certificate | undefined;
   readonly redis: RedisTls;
   readonly store: ClientTls;
+  /** Of each source, in the order of the setting. */
+  readonly sources: readonly ClientTls[];
 }
 
 /** Reads all of them. Throws `StartFailed`, with the setting, if one cannot be used. */
@@ -30,6 +33,9 @@ export function readTlsFiles(config: Config): TlsFiles {
     listeners: readListenerTls(config),
     redis: readRedisTls(config),
     store: readStoreTls(config),
+    sources: config.sources.map(({ url }, place) =>
+      readClientTls(urlTlsFiles(`sources[${place}].url`, url)),
+    ),
   };
 }
 

@@ -17,6 +17,11 @@ export interface MetricRow {
 const MORE_LOOPS = Array.from({ length: 63 }, (_, index) => `realtime-${index + 1}` as const);
 const REALTIME_LOOPS = { name: 'loop', values: ['realtime'], more: MORE_LOOPS } as const;
 const LOOPS = { name: 'loop', values: ['realtime', 'background'], more: MORE_LOOPS } as const;
+const SOURCES = {
+  name: 'source',
+  values: [],
+  more: Array.from({ length: 64 }, (_, index) => `${index}` as const),
+} as const;
 
 /** Every metric, in the order of `/metrics` and `docs/reference/metrics.md`. */
 export const metricRows = {
@@ -402,6 +407,24 @@ export const metricRows = {
       name: 'result',
       values: ['published', 'over-rate', 'too-many', 'unfit', 'refused', 'failed'],
     },
+  },
+  sourceUp: {
+    name: 'fanfare_source_up',
+    kind: 'gauge',
+    help: '1 if this server can use the database of a source, whether or not it follows it; else 0. The label is its place in the setting `sources`.',
+    label: SOURCES,
+  },
+  sourceLag: {
+    name: 'fanfare_source_lag_seconds',
+    kind: 'gauge',
+    help: 'Age of the oldest row that waits in the outbox of a source, by the clock of its database, as read in the last 5 s; 0 if none waits.',
+    label: SOURCES,
+  },
+  sourceRows: {
+    name: 'fanfare_source_rows_total',
+    kind: 'counter',
+    help: 'Rows of the outboxes of all sources that this server has sent as events and as publishes, or marked because they can never be sent.',
+    label: { name: 'result', values: ['event', 'publish', 'failed'] },
   },
   pushPauses: {
     name: 'fanfare_push_pauses',

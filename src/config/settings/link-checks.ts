@@ -1,10 +1,15 @@
 import { parameterOf } from '../../runtime/postgres-url.ts';
-import type { ConfigProblem } from '../file/problems.ts';
+import { type ConfigProblem, pathText } from '../file/problems.ts';
 import { entries, valueAt } from './unchecked.ts';
 
 /** Finds settings of the links to Redis and PostgreSQL that contradict each other. */
 export function linkProblems(content: unknown): readonly ConfigProblem[] {
-  return [...halfSetPairs(content), ...redisLinks(content), ...storeLink(content)];
+  return [
+    ...halfSetPairs(content),
+    ...redisLinks(content),
+    ...storeLink(content),
+    ...sourceLinks(content),
+  ];
 }
 
 const FILES = ['caFile', 'certFile', 'keyFile'] as const;
@@ -97,25 +102,46 @@ function storeLink(content: unknown): readonly ConfigProblem[] {
   }));
   const has = (name: (typeof FILES)[number]) =>
     isSet(content, ['store', 'tls', name]) || parameterOf(url, IN_URL[name]) !== undefined;
+  return [
+    ...twice,
+    ...halfPair('store.url', url),
+    ...modeProblems(parameterOf(url, 'sslmode'), has),
+  ];
+}
+
+function sourceLinks(content: unknown): readonly ConfigProblem[] {
+  return entries(content, ['sources']).flatMap(({ value, path }) => {
+    const url = String(valueAt(value, ['url']) ?? '');
+    const place = `${pathText(path)}.url`;
+    const has = (name: (typeof FILES)[number]) => parameterOf(url, IN_URL[name]) !== undefined;
+    const mode = modeProblems(parameterOf(url, 'sslmode'), has, place);
+    return [...halfPair(place, url), ...mode];
+  });
+}
+
+function halfPair(path: string, url: string): readonly ConfigProblem[] {
   const [cert, key] = ['sslcert' as const, 'sslkey' as const].map((name) => parameterOf(url, name));
-  const half =
-    (cert === undefined) === (key === undefined)
-      ? []
-      : [{ path: 'store.url', message: 'needs both sslcert and sslkey, or neither' }];
-  return [...twice, ...half, ...modeProblems(parameterOf(url, 'sslmode'), has)];
+  return (cert === undefined) === (key === undefined)
+    ? []
+    : [{ path, message: 'needs both sslcert and sslkey, or neither' }];
 }
 
 /** Authorities that are not asked for would give a false sense of safety, and so would files without TLS. */
 function modeProblems(
   mode: string | undefined,
   has: (name: (typeof FILES)[number]) => boolean,
+  path = 'store.url',
 ): readonly ConfigProblem[] {
-  const path = 'store.url';
+  // Only the store has settings beside the parameters of its address.
+  const [ca, cert] =
+    path === 'store.url'
+      ? ['store.tls.caFile (sslrootcert)', 'store.tls.certFile (sslcert)']
+      : ['sslrootcert', 'sslcert'];
   if (has('caFile') && !/^verify-(?:ca|full)$/.test(mode ?? '')) {
     return [
       {
         path,
-        message: `needs ?sslmode=verify-full: with ${mode ?? 'none'}, the authorities of store.tls.caFile (sslrootcert) would not be checked`,
+        message: `needs ?sslmode=verify-full: with ${mode ?? 'none'}, the authorities of ${ca} would not be checked`,
       },
     ];
   }
@@ -123,7 +149,7 @@ function modeProblems(
     return [
       {
         path,
-        message: 'needs ?sslmode=verify-full for the certificate of store.tls.certFile (sslcert)',
+        message: `needs ?sslmode=verify-full for the certificate of ${cert}`,
       },
     ];
   }

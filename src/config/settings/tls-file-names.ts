@@ -44,15 +44,17 @@ export function redisTlsFiles({ engine }: Config): {
 export function storeTlsFiles({ store }: Pick<Config, 'store'>): ClientTlsFiles {
   if (!store.url.startsWith('postgres')) return NONE;
   const own = filesOf('store.tls', store.tls);
-  const inUrl = (name: 'sslrootcert' | 'sslcert' | 'sslkey') => {
-    const file = parameterOf(store.url, name);
+  const inUrl = urlTlsFiles('store.url', store.url);
+  return { ca: own.ca ?? inUrl.ca, cert: own.cert ?? inUrl.cert, key: own.key ?? inUrl.key };
+}
+
+/** The files in the parameters of a postgres:// address. `setting` holds the address. */
+export function urlTlsFiles(setting: string, url: string): ClientTlsFiles {
+  const named = (name: 'sslrootcert' | 'sslcert' | 'sslkey') => {
+    const file = parameterOf(url, name);
     // A word of libpq for the authorities of the system.
     if (file === undefined || file === 'system') return undefined;
-    return { setting: `store.url: ${name}`, file };
+    return { setting: `${setting}: ${name}`, file };
   };
-  return {
-    ca: own.ca ?? inUrl('sslrootcert'),
-    cert: own.cert ?? inUrl('sslcert'),
-    key: own.key ?? inUrl('sslkey'),
-  };
+  return { ca: named('sslrootcert'), cert: named('sslcert'), key: named('sslkey') };
 }

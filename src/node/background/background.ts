@@ -45,6 +45,7 @@ import { openMonitoring } from './open-monitoring.ts';
 import { openForwardProxy, openResolver } from './outgoing.ts';
 import { openPush } from './push/push.ts';
 import { PushRules } from './push/rules.ts';
+import { openSources } from './sources/sources.ts';
 import { openStore } from './store/open-store.ts';
 import { refusedChanges } from './store/refused-changes.ts';
 import { allLoopsServeApps, openTenants, revokeOnAllLoops } from './tenants.ts';
@@ -136,6 +137,9 @@ async function openParts(start: BackgroundStart, post: Post) {
   const push = stack.use(
     await openPush(base, { tls: certificates.tls, tenants, taps: instanceTaps, webhooks }),
   );
+  const sources = stack.use(
+    openSources(base, { instances: instances.directory, accept: push.acceptPublish }),
+  );
   database.onRefused = refusedChanges({
     meter,
     log,
@@ -151,11 +155,10 @@ async function openParts(start: BackgroundStart, post: Post) {
     certificates,
     usage,
     push,
+    sources,
   };
 
-  const monitoring = stack.use(
-    openMonitoring(base, { adminAddress: admin.address, tenants, webhooks, keySets, usage, push }),
-  );
+  const monitoring = stack.use(openMonitoring(base, { adminAddress: admin.address, ...services }));
   const renewal = stack.use(
     new TlsRenewal({ config, tlsFiles, read: readTlsFiles, timers: systemTimers, log }),
   );
@@ -253,17 +256,20 @@ export class Background {
 
   /** Stores the state of the realtime loops and the address that they listen on, and starts what needs their answers. */
   setRealtimeState(state: RealtimeState, channels: ListenerAddress | undefined): void {
-    const { readiness, admin, push, usage, certificates, monitoring, renewal } = this.parts;
+    const { readiness, admin, push, sources, usage, certificates } = this.parts;
+    const { monitoring, renewal } = this.parts;
     readiness.setRealtime(state === 'draining' ? 'stopping' : state);
     if (state === 'draining') {
       admin.drain();
       push.drain();
+      void sources.drain();
     }
     this.reportReadiness();
     monitoring.channelsListenAt(channels);
     if (state !== 'listening') return;
     monitoring.monitor.start();
     usage.start();
+    sources.start();
     certificates.start((certificate) => {
       this.post({ type: 'certificate', tls: certificate });
       void this.replacePushCertificate(certificate);
@@ -433,10 +439,11 @@ export class Background {
     void this.useCertificate(listeners);
   }
 
-  /** Sets what the next connections to Redis and PostgreSQL use. */
-  private useLinkTls({ redis, store }: TlsFiles): void {
+  /** Sets what the next connections to Redis, PostgreSQL and sources use. */
+  private useLinkTls({ redis, store, sources }: TlsFiles): void {
     const { database, realtime } = this.parts;
     database.useTls(store);
+    this.parts.sources.useTls(sources);
     realtime.postToAll({ type: 'redis-tls', tls: redis });
   }
 

@@ -15,6 +15,7 @@ import { Monitor } from './monitoring/monitor.ts';
 import { serverFacts } from './monitoring/server-facts.ts';
 import { type ClusterPart, type OpenClusterOptions, openCluster } from './open-cluster.ts';
 import type { PushPart } from './push/push.ts';
+import type { SourcesPart } from './sources/sources.ts';
 import type { Tenants } from './tenants.ts';
 import type { UsagePart } from './usage/open-usage.ts';
 
@@ -26,6 +27,7 @@ export interface MonitoringUses {
   readonly keySets: Pick<KeySets, 'reports'>;
   readonly usage: UsagePart;
   readonly push: PushPart;
+  readonly sources: Pick<SourcesPart, 'shown'>;
 }
 
 /** What operators can see of this server and its cluster. */
@@ -43,10 +45,15 @@ export interface MonitoringPart extends Disposable {
 
 export function openMonitoring(base: BackgroundBase, uses: MonitoringUses): MonitoringPart {
   const { config, realtime, ring, readiness, database, log } = base;
-  const { adminAddress: admin, tenants, webhooks, push } = uses;
+  const { adminAddress: admin, tenants, webhooks, push, sources } = uses;
   using parts = new DisposableStack();
   const metrics = parts.use(
-    new BackgroundMetrics({ ...base, webhooks, push: () => push.figures() }),
+    new BackgroundMetrics({
+      ...base,
+      webhooks,
+      push: () => push.figures(),
+      sources: () => sources.shown(),
+    }),
   );
   const monitor = parts.use(openMonitor(base, uses, metrics));
   let channels: ListenerAddress | undefined;

@@ -12,6 +12,7 @@ import type { UnreadAnswers } from '../unread-answers.ts';
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
 import type { Answer, ChannelsEndpoint } from './call.ts';
 import { type OperatorSent, sendForOperator } from './events/operator-send.ts';
+import { type SourceAnswer, type SourceEvent, sendSourceEvents } from './events/source-events.ts';
 import { refuseTrigger } from './events/trigger-rate.ts';
 import { ApiRefusal, refuseRequest, statuses } from './problems.ts';
 import { HistoryPages } from './queries/history-pages.ts';
@@ -83,6 +84,22 @@ export class ChannelsApi {
     const app = this.apps.byId(appId);
     if (app === undefined) return new ApiRefusal('not-found', `App ${appId} is not served yet`);
     return sendForOperator(this.hub, app, Buffer.from(json));
+  }
+
+  /** Triggers events that an application has committed. Begins none after `budgetMs`. */
+  async sendSourceEvents(
+    appId: string,
+    events: readonly SourceEvent[],
+    budgetMs: number,
+  ): Promise<readonly SourceAnswer[]> {
+    const { hub } = this;
+    const app = this.apps.byId(appId);
+    if (app === undefined) {
+      const answer = { status: 404, text: `There is no app ${appId}` };
+      return events.map(() => answer);
+    }
+    const endMs = hub.clock.now() + budgetMs;
+    return await sendSourceEvents({ hub, app, isOver: () => hub.clock.now() > endMs }, events);
   }
 
   /** What it returns does not reject. */

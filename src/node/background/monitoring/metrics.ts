@@ -1,3 +1,4 @@
+import type { SourceOfServer } from '../../../asking/facts/sources.ts';
 import { LoopDelay } from '../../../observability/loop-delay.ts';
 import { type MetricValues, printMetrics, type TableMeter } from '../../../observability/meter.ts';
 import type { Resolver } from '../../../outgoing/resolve.ts';
@@ -15,6 +16,7 @@ export interface BackgroundMetricsOptions {
   readonly webhooks: Webhooks;
   readonly resolver: Resolver;
   readonly push: () => PipelineFigures;
+  readonly sources: () => readonly SourceOfServer[];
   readonly logLinesDropped: () => number;
 }
 
@@ -53,12 +55,21 @@ export class BackgroundMetrics implements Disposable {
     meter.set('nameLookups', resolver.open);
     meter.set('nameLookupsRefused', resolver.refusals);
     this.measurePush();
+    this.measureSources();
     meter.set('loopDelay', this.loopDelay.longestSeconds(), 'background');
     meter.set('logLinesDropped', logLinesDropped(), 'background');
     meter.set('memory', process.memoryUsage.rss());
     const held = this.socketBytes?.();
     if (held !== undefined) meter.set('memoryShareUsed', held, shareLabels.socketBytes);
     return meter.snapshot();
+  }
+
+  private measureSources(): void {
+    const { meter, sources } = this.options;
+    for (const { source, state, lagSeconds } of sources()) {
+      meter.set('sourceUp', state === 'away' ? 0 : 1, `${source}`);
+      if (lagSeconds !== null) meter.set('sourceLag', lagSeconds, `${source}`);
+    }
   }
 
   private measurePush(): void {

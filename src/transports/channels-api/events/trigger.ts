@@ -84,6 +84,11 @@ export function takeTrigger(call: TriggerCall): Trigger | ApiRefusal {
   return refuseOverLimits(call, [trigger], textOfOne) ?? trigger;
 }
 
+/** Counts an event that was read from a body, or refuses it if the app is over a limit. */
+export function countTrigger(call: TriggerCall, trigger: Trigger): ApiRefusal | undefined {
+  return refuseWeight(call) ?? refuseOverLimits(call, [trigger], textOfOne);
+}
+
 /** Charges for and refuses a body that had to be parsed to find its fault. */
 function refuseRead(call: TriggerCall, refusal: ApiRefusal): ApiRefusal {
   chargeRefused(call);

@@ -1,0 +1,140 @@
+import { isObject } from '../../../config/settings/plain-json.ts';
+import type { PushInstance } from '../../../push/model/instance.ts';
+import { PushRefusal } from '../../../push/refusal.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
+import type { Clock } from '../../../runtime/ports.ts';
+import {
+  type RowResult,
+  resultOf,
+  type SourceRow,
+  TOO_LONG,
+  UNTRIED,
+} from '../../../sources/row.ts';
+import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
+import { statuses } from '../../../transports/push-api/problems.ts';
+import type { RealtimeClient } from '../../link/realtime-client.ts';
+
+/** Rows of one question to a loop, or publishes at the same time. Both keep what a turn of a loop does short. */
+const AT_ONCE = 64;
+
+/** No rows are begun after this time: PostgreSQL ends the transaction that waits for them after five seconds. */
+const SEND_MS = 2_000;
+/** A loop begins no event of a question after this time. */
+const LOOP_MS = 1_000;
+
+export interface RowSenderOptions {
+  readonly app: string;
+  /** `undefined`: no publishes are sent. */
+  readonly instance: string | undefined;
+  readonly instances: { byId(id: string): PushInstance | undefined };
+  readonly realtime: Pick<RealtimeClient, 'ask'>;
+  readonly accept: AcceptPublish;
+  /** A monotonic clock. */
+  readonly clock: Clock;
+}
+
+/** A row whose body was read. */
+interface ReadRow extends SourceRow {
+  readonly body: string;
+}
+
+/** Sends the rows of one source: events through a realtime loop, publishes as a backend does. */
+export class RowSender {
+  private readonly options: RowSenderOptions;
+
+  constructor(options: RowSenderOptions) {
+    this.options = options;
+  }
+
+  /** Returns what became of each row, in their order. Never rejects. */
+  async send(rows: readonly SourceRow[]): Promise<readonly RowResult[]> {
+    const endMs = this.options.clock.now() + SEND_MS;
+    const read = rows.filter((row): row is ReadRow => row.body !== undefined);
+    const events = read.filter(({ kind }) => kind === 'event');
+    const publishes = read.filter(({ kind }) => kind === 'publish');
+    const sent = await Promise.all([
+      this.inPieces(events, endMs, (piece) => this.trigger(piece)),
+      this.inPieces(publishes, endMs, (piece) => this.publish(piece)),
+    ]);
+    const results = new Map(sent.flatMap((pairs) => [...pairs]));
+    return rows.map((row) =>
+      row.body === undefined ? TOO_LONG : (results.get(row.id) ?? UNTRIED),
+    );
+  }
+
+  /** Sends pieces one after the other, until one row must wait, or there is no more time. */
+  private async inPieces(
+    rows: readonly ReadRow[],
+    endMs: number,
+    send: (piece: readonly ReadRow[]) => Promise<readonly RowResult[]>,
+  ): Promise<ReadonlyMap<bigint, RowResult>> {
+    const results = new Map<bigint, RowResult>();
+    for (let begin = 0; begin < rows.length; begin += AT_ONCE) {
+      if (this.options.clock.now() > endMs) break;
+      const piece = rows.slice(begin, begin + AT_ONCE);
+      const sent = await send(piece);
+      for (const [place, { id }] of piece.entries()) results.set(id, sent[place] ?? UNTRIED);
+      if (sent.some(({ result }) => result === 'later' || result === 'untried')) break;
+    }
+    return results;
+  }
+
+  private async trigger(rows: readonly ReadRow[]): Promise<readonly RowResult[]> {
+    const { app: appId, realtime } = this.options;
+    const events = rows.map(({ body, key }) => ({ json: body, key }));
+    try {
+      const answers = await realtime.ask('send-source-events', {
+        appId,
+        events,
+        budgetMs: LOOP_MS,
+      });
+      return answers.map(({ status, text }) => resultOf(status, text));
+    } catch (error) {
+      // Perhaps they were sent: their keys make that harmless.
+      return rows.map(() => resultOf(503, messageOf(error)));
+    }
+  }
+
+  private async publish(rows: readonly ReadRow[]): Promise<readonly RowResult[]> {
+    const { instance: id, instances } = this.options;
+    if (id === undefined) {
+      return rows.map(() => resultOf(422, 'The source names no push instance'));
+    }
+    const instance = instances.byId(id);
+    if (instance === undefined) {
+      return rows.map(() => resultOf(404, `There is no push instance ${id}`));
+    }
+    return await Promise.all(rows.map((row) => this.publishOne(instance, row)));
+  }
+
+  private async publishOne(instance: PushInstance, { body, key }: ReadRow): Promise<RowResult> {
+    const kind = targetOf(body);
+    if (kind === undefined) {
+      return resultOf(422, 'The body must be a JSON object with interests or users');
+    }
+    try {
+      const accepted = await this.options.accept(instance, {
+        kind,
+        body: Buffer.from(body),
+        idempotencyKey: key,
+      });
+      if (!(accepted instanceof PushRefusal)) return resultOf(200, '');
+      return resultOf(statuses[accepted.problem].status, accepted.description);
+    } catch (error) {
+      return resultOf(503, messageOf(error));
+    }
+  }
+}
+
+/** What the body of a publish is for; `undefined`: it is for neither, or for both. */
+function targetOf(body: string): 'interests' | 'users' | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    if (!isObject(value)) return undefined;
+    const [has, hasOther] = ['interests', 'users'].map((name) => Object.hasOwn(value, name));
+    if (has === hasOther) return undefined;
+    return has ? 'interests' : 'users';
+  } catch {
+    return undefined;
+  }
+}
