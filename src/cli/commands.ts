@@ -27,6 +27,7 @@ import { cancelPublish, listPublishes, PUSH_LIST_OPTIONS } from './push/publish-
 import { explainDevice, showPublish } from './push/publishes.ts';
 import { PUSH_SEND_OPTIONS, sendPublish } from './push/send.ts';
 import { SERVE } from './serving/serve.ts';
+import { SOURCE_SQL_OPTIONS, sourceSql } from './sources/source-sql.ts';
 import {
   appCommands,
   createApp,
@@ -380,6 +381,13 @@ export const commands: readonly Command[] = [
     example: 'fanfare push explain pubid-3f2b7c1e web-0f9d6a52',
     options: [...SERVER_OPTIONS, JSON_OPTION],
     run: explainDevice,
+  },
+  {
+    name: 'source sql',
+    help: 'Print the SQL of an outbox: the table and functions by which an application sends inside its transactions. Needs no server.',
+    example: 'fanfare source sql | psql shop',
+    options: SOURCE_SQL_OPTIONS,
+    run: sourceSql,
   },
   {
     name: 'admin password',

@@ -75,6 +75,7 @@ describe('a configuration', () => {
         },
         log: { level: 'info', format: 'auto' },
         memoryBytes: 0,
+        sources: [],
         trustedProxies: [],
         stopDelaySeconds: 0,
         drainSeconds: 8,

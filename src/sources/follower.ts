@@ -50,7 +50,9 @@ export class Follower implements AsyncDisposable {
   private readonly throttle: LogThrottle;
   private state: SourceState['state'] = 'stopped';
   private figures: OutboxFigures | undefined;
-  private why = '';
+  private whyAway = '';
+  /** Why the last row was not sent yet. */
+  private whyLater = '';
   private retryMs = RETRY_MIN_MS;
   private figuresAtMs = Number.NEGATIVE_INFINITY;
   private tidyAtMs = Number.NEGATIVE_INFINITY;
@@ -75,8 +77,8 @@ export class Follower implements AsyncDisposable {
   }
 
   shown(): SourceState {
-    const { state, figures, why } = this;
-    return { state, figures, why };
+    const { state, figures, whyAway, whyLater } = this;
+    return { state, figures, why: state === 'away' ? whyAway : whyLater };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -113,7 +115,7 @@ export class Follower implements AsyncDisposable {
 
   private note(look: Look): void {
     if (look === 'followed-elsewhere') {
-      this.why = '';
+      this.whyLater = '';
       return;
     }
     const { counted } = this.options;
@@ -135,8 +137,10 @@ export class Follower implements AsyncDisposable {
       this.warn('Rows of a source can never be sent', { rows, why: failed });
     }
     if (look.rows.length === 0) return;
-    if (later !== '' && later !== this.why) this.warn('Rows of a source wait', { why: later });
-    this.why = later;
+    if (later !== '' && later !== this.whyLater) {
+      this.warn('Rows of a source wait', { why: later });
+    }
+    this.whyLater = later;
   }
 
   /** Applications can cause these lines as often as they like. */
@@ -154,6 +158,7 @@ export class Follower implements AsyncDisposable {
     if (nowMs >= this.figuresAtMs) {
       this.figures = await outbox.figures();
       this.figuresAtMs = timers.now() + FIGURES_MS;
+      if (this.figures.waiting === 0) this.whyLater = '';
     }
     if (this.state !== 'following' || nowMs < this.tidyAtMs) return;
     await outbox.tidy();
@@ -165,7 +170,7 @@ export class Follower implements AsyncDisposable {
     const why = messageOf(error);
     if (this.state !== 'away') log.warn('A source cannot be followed', { source: name, why });
     this.state = 'away';
-    this.why = why;
+    this.whyAway = why;
     this.progress.forget();
     const pauseMs = this.retryMs;
     this.retryMs = Math.min(2 * pauseMs, RETRY_MAX_MS);

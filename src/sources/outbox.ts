@@ -247,7 +247,7 @@ interface FiguresRow {
 
 function figuresSql(outbox: string): string {
   const counted = (where: string) =>
-    `(SELECT count(*)::text FROM (SELECT 1 FROM ${outbox} WHERE ${where} LIMIT ${COUNTED_MAX}) AS some)`;
+    `(SELECT count(*)::text FROM (SELECT 1 FROM ${outbox} WHERE ${where} LIMIT ${COUNTED_MAX}) AS counted)`;
   return `
     SELECT (SELECT extract(epoch FROM clock_timestamp() - at)::text FROM ${outbox}
         WHERE failed IS NULL ORDER BY id LIMIT 1) AS lag,
