@@ -31,6 +31,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'listNodes',
     'listPublishes',
     'listSecretKeys',
+    'listSources',
     'listUsage',
     'listWebhookEndpoints',
     'listWebhooks',

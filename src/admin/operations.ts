@@ -14,6 +14,7 @@ import { liveOperations } from './live-operations.ts';
 import { logOperations } from './log/log-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { nodeOperations } from './monitoring/node-operations.ts';
+import { sourceOperations } from './monitoring/source-operations.ts';
 import { type Operation, operation } from './operation.ts';
 import { composeOperations } from './push/compose-operations.ts';
 import { deviceOperations } from './push/device-operations.ts';
@@ -30,6 +31,7 @@ import { webhookOperations } from './webhook-operations.ts';
 export const operations: readonly Operation[] = [
   ...monitoringOperations,
   ...nodeOperations,
+  ...sourceOperations,
   ...appOperations,
   ...keyOperations,
   ...liveOperations,

@@ -3,6 +3,7 @@ import type { LiveAnswer, LiveEvent } from '../channels/live/ask.ts';
 import type { MaybePromise } from '../channels/maybe-promise.ts';
 import type { UserStatus } from '../channels/ports.ts';
 import type { ProblemGroup } from '../channels/problems/problem-book.ts';
+import type { SourceAnswer, SourceEvent } from '../channels/sources/source-event.ts';
 import type { MetricValues } from '../observability/meter.ts';
 import { LIVE_GRACE_MS } from '../push/model/live.ts';
 import type { UsedKey } from '../runtime/keys/key-uses.ts';
@@ -22,7 +23,7 @@ import type {
 } from './facts/live.ts';
 import type { LogPage, LogQuery } from './facts/log.ts';
 import type { Checked, Installation, KeptFigures, NodeReport } from './facts/servers.ts';
-import type { SourceAnswer, SourceEvent } from './facts/sources.ts';
+import type { SourceOfServer } from './facts/sources.ts';
 import type { EndpointOfServer, KeyUsesOfServer, Tenant } from './facts/tenants.ts';
 import {
   addProblems,
@@ -36,6 +37,7 @@ import {
   mergeProblems,
   mergeReports,
 } from './merge.ts';
+import { mergeSources } from './merge-sources.ts';
 import { type AnswerOf, type AnyClusterRow, type AnyLoopRow, asks } from './question.ts';
 
 type Nothing = Record<never, never>;
@@ -177,6 +179,8 @@ export const questions = {
     { readonly ownerId: string | undefined },
     readonly EndpointOfServer[]
   >().ofServers({ merge: mergeEndpoints }),
+  /** The databases of applications, and who follows them. */
+  sources: asks<Nothing, readonly SourceOfServer[]>().ofServers({ merge: mergeSources }),
   /** A page of connections. `unknown`: the list no longer exists. */
   connections: asks<ConnectionFilter, ConnectionsOfServer | 'unknown'>().ofServers({ merge: each }),
 };

@@ -62,6 +62,10 @@ const recorded: readonly (readonly [question: string, answer: string])[] = [
     '{"what":"connections","appId":"1","limit":20,"after":"0.7"}',
     '{"connections":[{"socketId":"1.2","address":"192.0.2.1","transport":"websocket","openedAtMs":1,"heardAtMs":2,"waitingBytes":0,"channels":1}],"next":"0.7"}',
   ],
+  [
+    '{"what":"sources"}',
+    '[{"source":0,"url":"postgres://***@db/shop","schema":"fanfare","app":"1","instance":null,"state":"following","lagSeconds":0,"waiting":0,"failed":1,"lastFailure":"400 name: required","why":""}]',
+  ],
   ['{"what":"memory"}', '[{"share":"connections","usedBytes":8704,"mostBytes":155200000}]'],
 ];
 

@@ -27,6 +27,7 @@ import { cancelPublish, listPublishes, PUSH_LIST_OPTIONS } from './push/publish-
 import { explainDevice, showPublish } from './push/publishes.ts';
 import { PUSH_SEND_OPTIONS, sendPublish } from './push/send.ts';
 import { SERVE } from './serving/serve.ts';
+import { listSources, SOURCE_LIST_OPTIONS } from './sources/source-list.ts';
 import { SOURCE_SQL_OPTIONS, sourceSql } from './sources/source-sql.ts';
 import {
   appCommands,
@@ -388,6 +389,13 @@ export const commands: readonly Command[] = [
     example: 'fanfare source sql | psql shop',
     options: SOURCE_SQL_OPTIONS,
     run: sourceSql,
+  },
+  {
+    name: 'source list',
+    help: 'List the outboxes of applications that running servers follow: who follows, and what waits or has failed.',
+    example: 'fanfare source list',
+    options: SOURCE_LIST_OPTIONS,
+    run: listSources,
   },
   {
     name: 'admin password',

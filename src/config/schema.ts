@@ -262,7 +262,6 @@ export const configSchema = z.strictObject({
   tls: tlsSettings,
   engine,
   store,
-  sources: sourcesSettings,
   log,
   trustedProxies: z
     .array(addressRange(''))
@@ -285,6 +284,7 @@ export const configSchema = z.strictObject({
     8,
     'Seconds over which a stopping server of several spreads the closing of its connections; 0 = all at once. With 8, a stop takes less than the 10 s after which `docker stop` kills.',
   ),
+  sources: sourcesSettings,
 });
 
 /** A deeply read-only value. */

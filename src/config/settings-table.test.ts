@@ -74,5 +74,6 @@ it('prints every setting once, below the heading it belongs to', () => {
     '`store`',
     '`log`',
     'The whole server',
+    '`sources[]`',
   ]);
 });

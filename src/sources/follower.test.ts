@@ -2,12 +2,12 @@ import { expect, it } from 'bun:test';
 import { FakeTime } from '../../testing/fake-time.ts';
 import type { LogFields } from '../runtime/ports.ts';
 import { Follower } from './follower.ts';
-import type { Outbox } from './ports.ts';
-import { type RowKind, type RowResult, resultOf, SENT, type SourceRow } from './row.ts';
+import type { SourceOutbox } from './ports.ts';
+import { type OutboxResult, type OutboxRow, type RowKind, resultOf, SENT } from './row.ts';
 
 /** An outbox in memory, with the rules of a real one, and its failures. */
-class FakeOutbox implements Outbox {
-  rows: SourceRow[] = [];
+class FakeOutbox implements SourceOutbox {
+  rows: OutboxRow[] = [];
   readonly failedRows: string[] = [];
   isElsewhere = false;
   fault: string | undefined;
@@ -19,9 +19,9 @@ class FakeOutbox implements Outbox {
   }
 
   async look(
-    { after, kinds }: Parameters<Outbox['look']>[0],
-    send: Parameters<Outbox['look']>[1],
-  ): ReturnType<Outbox['look']> {
+    { after, kinds }: Parameters<SourceOutbox['look']>[0],
+    send: Parameters<SourceOutbox['look']>[1],
+  ): ReturnType<SourceOutbox['look']> {
     this.looks++;
     if (this.fault !== undefined) throw new Error(this.fault);
     if (this.isElsewhere) return 'followed-elsewhere';
@@ -45,7 +45,7 @@ class FakeOutbox implements Outbox {
   }
 }
 
-function scene(answer: (row: SourceRow) => RowResult = () => SENT) {
+function scene(answer: (row: OutboxRow) => OutboxResult = () => SENT) {
   const timers = new FakeTime({ turns: 20 });
   const outbox = new FakeOutbox();
   const sent: string[] = [];

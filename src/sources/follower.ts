@@ -3,9 +3,9 @@ import { LogThrottle } from '../runtime/logging/log-throttle.ts';
 import type { Log, LogFields, Timers } from '../runtime/ports.ts';
 import type { Rate } from '../runtime/rates/token-bucket.ts';
 import { Poller } from '../runtime/time/poller.ts';
-import type { Look, Outbox, OutboxFigures } from './ports.ts';
+import type { Look, OutboxFigures, SourceOutbox } from './ports.ts';
 import { Progress } from './progress.ts';
-import type { RowKind, RowResult, SourceRow } from './row.ts';
+import type { OutboxResult, OutboxRow, RowKind } from './row.ts';
 
 /** The first wait after a failure, which doubles up to the last. Milliseconds. */
 const RETRY_MIN_MS = 200;
@@ -31,10 +31,10 @@ export interface SourceState {
 export interface FollowerOptions {
   /** How the log names the source, such as `sources[0]`. */
   readonly name: string;
-  readonly outbox: Outbox;
+  readonly outbox: SourceOutbox;
   readonly pollMs: number;
   /** Sends rows, or says why not. Must not reject. */
-  readonly send: (rows: readonly SourceRow[]) => Promise<readonly RowResult[]>;
+  readonly send: (rows: readonly OutboxRow[]) => Promise<readonly OutboxResult[]>;
   /** Called after rows were deleted or marked. */
   readonly counted: (result: 'failed' | RowKind, rows: number) => void;
   /** Monotonic. */

@@ -3,8 +3,8 @@ import { errorWord, messageOf } from '../runtime/error-code.ts';
 import { withoutTlsFiles } from '../runtime/postgres-url.ts';
 import { withTimeout } from '../runtime/system-timers.ts';
 import type { ClientTls } from '../runtime/tls/certificate.ts';
-import type { Look, LookOptions, Outbox, OutboxFigures } from './ports.ts';
-import { BODY_BYTES_MAX, type RowKind, type RowResult, type SourceRow } from './row.ts';
+import type { Look, LookOptions, OutboxFigures, SourceOutbox } from './ports.ts';
+import { BODY_BYTES_MAX, type OutboxResult, type OutboxRow, type RowKind } from './row.ts';
 import { quoted } from './schema.ts';
 
 /** Rows of one look. */
@@ -47,7 +47,7 @@ export interface PostgresOutboxOptions {
  * The outbox in the database of an application. Each call is one transaction that begins with all settings it needs, and its
  * statements have no names, so that a pooler may give each transaction another connection.
  */
-export class PostgresOutbox implements Outbox {
+export class PostgresOutbox implements SourceOutbox {
   private readonly options: PostgresOutboxOptions;
   /** The table, as statements name it. */
   private readonly outbox: string;
@@ -62,7 +62,7 @@ export class PostgresOutbox implements Outbox {
 
   async look(
     options: LookOptions,
-    send: (rows: readonly SourceRow[]) => Promise<readonly RowResult[]>,
+    send: (rows: readonly OutboxRow[]) => Promise<readonly OutboxResult[]>,
   ): Promise<Look> {
     return await this.begin(async (transaction) => {
       const { schema, now } = this.options;
@@ -113,8 +113,8 @@ export class PostgresOutbox implements Outbox {
   /** Deletes what was sent, and marks what can never be. */
   private async settle(
     transaction: TransactionSQL,
-    rows: readonly SourceRow[],
-    results: readonly RowResult[],
+    rows: readonly OutboxRow[],
+    results: readonly OutboxResult[],
   ): Promise<void> {
     const { outbox } = this;
     const sent = rows.filter((_, place) => results[place]?.result === 'sent').map(({ id }) => id);
@@ -194,7 +194,7 @@ interface FoundRow {
   readonly is_full: boolean;
 }
 
-function rowsOf(found: readonly FoundRow[]): readonly SourceRow[] {
+function rowsOf(found: readonly FoundRow[]): readonly OutboxRow[] {
   return found.flatMap(({ row_id, kind, key, body }) =>
     row_id === null ? [] : [{ id: BigInt(row_id), kind, key, body: body ?? undefined }],
   );

@@ -1,4 +1,4 @@
-import type { RowKind, RowResult, SourceRow } from './row.ts';
+import type { OutboxResult, OutboxRow, RowKind } from './row.ts';
 
 export interface LookOptions {
   /** Only rows with a larger id … */
@@ -13,9 +13,9 @@ export interface LookOptions {
 export type Look =
   | 'followed-elsewhere'
   | {
-      readonly rows: readonly SourceRow[];
+      readonly rows: readonly OutboxRow[];
       /** What became of each row. */
-      readonly results: readonly RowResult[];
+      readonly results: readonly OutboxResult[];
       /** Whether there may be more rows behind these. */
       readonly isFull: boolean;
       /** The transactions that ran while the rows were read, and may still commit rows with smaller ids. */
@@ -36,14 +36,14 @@ export interface OutboxFigures {
 }
 
 /** The table that an application writes into. Every function throws if its database cannot be used. */
-export interface Outbox extends AsyncDisposable {
+export interface SourceOutbox extends AsyncDisposable {
   /**
    * Reads the next rows, by id, hands them to `send`, deletes those that were sent and marks those that can never be, all in one
    * transaction that no other server has at the same time. If it fails after `send`, the same rows come again.
    */
   look(
     options: LookOptions,
-    send: (rows: readonly SourceRow[]) => Promise<readonly RowResult[]>,
+    send: (rows: readonly OutboxRow[]) => Promise<readonly OutboxResult[]>,
   ): Promise<Look>;
   figures(): Promise<OutboxFigures>;
   /** Deletes failed rows that are old, or too many. */

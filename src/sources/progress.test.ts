@@ -1,9 +1,9 @@
 import { expect, it } from 'bun:test';
 import type { Look, LookOptions } from './ports.ts';
 import { BELOW_ALL, Progress } from './progress.ts';
-import { type RowKind, type RowResult, SENT, UNTRIED } from './row.ts';
+import { type OutboxResult, type RowKind, SENT, UNTRIED } from './row.ts';
 
-type Given = readonly [id: number, result?: RowResult, kind?: RowKind];
+type Given = readonly [id: number, result?: OutboxResult, kind?: RowKind];
 
 function found(rows: readonly Given[], more: Partial<Exclude<Look, string>> = {}): Look {
   return {
@@ -28,7 +28,7 @@ function look(progress: Progress, nowMs: number, given: Look): number {
   return progress.looked(given, nowMs);
 }
 
-const LATER: RowResult = { result: 'later', why: '429', pauseMs: 1_000 };
+const LATER: OutboxResult = { result: 'later', why: '429', pauseMs: 1_000 };
 
 it('looks at once after a row, soon for a second, and then at its usual pace', () => {
   const progress = new Progress(100);

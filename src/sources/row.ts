@@ -4,7 +4,7 @@ export type RowKind = 'event' | 'publish';
 export const ROW_KINDS: readonly RowKind[] = ['event', 'publish'];
 
 /** A row of an application's outbox that is to be sent. */
-export interface SourceRow {
+export interface OutboxRow {
   readonly id: bigint;
   readonly kind: RowKind;
   /** Names the row for repetitions: of all tables, and also after the ids of one began anew. Visible ASCII. */
@@ -14,7 +14,7 @@ export interface SourceRow {
 }
 
 /** What became of a row. */
-export type RowResult =
+export type OutboxResult =
   | { readonly result: 'sent' }
   /** It can never be sent. */
   | { readonly result: 'failed'; readonly why: string }
@@ -23,13 +23,13 @@ export type RowResult =
   /** Not tried, because one before it was not sent, or because there was no more time. */
   | { readonly result: 'untried' };
 
-export const SENT: RowResult = { result: 'sent' };
-export const UNTRIED: RowResult = { result: 'untried' };
+export const SENT: OutboxResult = { result: 'sent' };
+export const UNTRIED: OutboxResult = { result: 'untried' };
 
 /** Bytes of a body above which it is not read. */
 export const BODY_BYTES_MAX = 1_048_576;
 
-export const TOO_LONG: RowResult = {
+export const TOO_LONG: OutboxResult = {
   result: 'failed',
   why: `413 The body has more than ${BODY_BYTES_MAX} bytes`,
 };
@@ -44,7 +44,7 @@ const PAUSE_MS = 1_000;
 const LONG_PAUSE_MS = 10_000;
 
 /** What the status of an answer means for a row. Status 0: the row was not tried. */
-export function resultOf(status: number, text: string): RowResult {
+export function resultOf(status: number, text: string): OutboxResult {
   if (status === 0) return UNTRIED;
   if (status >= 200 && status < 300) return SENT;
   const why = `${status} ${text}`.trim();

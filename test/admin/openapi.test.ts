@@ -114,6 +114,7 @@ const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
   enableApp: async () => ({ path: { id: app.id } }),
   getLive: async () => ({}),
   getMemory: async () => ({}),
+  listSources: async () => ({}),
   listChannels: async () => ({ path: { id: app.id } }),
   sendEvent: async () => ({
     path: { id: app.id },

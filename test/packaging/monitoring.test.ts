@@ -61,6 +61,9 @@ const faults: readonly (readonly [alert: string, series: string, bad: string, go
   ],
   ['FanfarePushLate', 'fanfare_push_lag_seconds', '90+0', '30+0'],
   ['FanfarePushPaused', 'fanfare_push_pauses', '1+0', '0+0'],
+  ['FanfareSourceAway', 'fanfare_source_up{source="0"}', '0+0', '1+0'],
+  ['FanfareSourceLate', 'fanfare_source_lag_seconds{source="0"}', '90+0', '3+0'],
+  ['FanfareSourceRowsFailed', 'fanfare_source_rows_total{result="failed"}', '0+1', '0+0'],
   ['FanfareLogLinesDropped', 'fanfare_log_lines_dropped_total{loop="realtime"}', '0+1', '0+0'],
   [
     'FanfareWrongPasswords',

@@ -5,10 +5,10 @@ import type { Look } from '../../src/sources/ports.ts';
 import { BELOW_ALL } from '../../src/sources/progress.ts';
 import {
   BODY_BYTES_MAX,
+  type OutboxResult,
+  type OutboxRow,
   type RowKind,
-  type RowResult,
   SENT,
-  type SourceRow,
   TOO_LONG,
   UNTRIED,
 } from '../../src/sources/row.ts';
@@ -43,7 +43,7 @@ type Found = Exclude<Look, string>;
 /** Looks once; `result` says what becomes of each row. */
 async function look(
   outbox: PostgresOutbox,
-  result: (row: SourceRow) => RowResult = () => SENT,
+  result: (row: OutboxRow) => OutboxResult = () => SENT,
   options = ALL,
 ): Promise<Found> {
   const found = await outbox.look(options, async (rows) => rows.map(result));
@@ -257,7 +257,7 @@ describe('a look at an outbox', () => {
       await using outbox = outboxAt(pooler.pooled(url).replace('postgres@', 'sender@'));
       for (const name of ['a', 'b']) {
         await sql`SELECT fanfare.trigger('a', ${name}, '1')`;
-        const result: RowResult = name === 'a' ? SENT : { result: 'failed', why: '400' };
+        const result: OutboxResult = name === 'a' ? SENT : { result: 'failed', why: '400' };
         expect((await look(outbox, () => result)).rows).toHaveLength(1);
         await outbox.figures();
         await outbox.tidy();
@@ -275,7 +275,7 @@ describe('two servers with one outbox', () => {
     await database.sql`SELECT fanfare.trigger('a', 'e', '1')`;
     await using one = outboxAt(database.url);
     await using other = outboxAt(database.url);
-    const sending = Promise.withResolvers<readonly RowResult[]>();
+    const sending = Promise.withResolvers<readonly OutboxResult[]>();
     const begun = Promise.withResolvers<void>();
     const first = one.look(ALL, () => {
       begun.resolve();

@@ -1,17 +1,3 @@
-/** An event of an application's outbox, for a realtime loop. */
-export interface SourceEvent {
-  /** The body of `POST /events`. */
-  readonly json: string;
-  /** Names the event for repetitions, unless its body does. */
-  readonly key: string;
-}
-
-/** What became of it: the status and text of a request with this body. Status 0: it was not tried. */
-export interface SourceAnswer {
-  readonly status: number;
-  readonly text: string;
-}
-
 /** What one server knows of a source. */
 export interface SourceOfServer {
   /** Its place in the setting `sources`. */
@@ -31,4 +17,13 @@ export interface SourceOfServer {
   readonly lastFailure: string | null;
   /** Why it cannot be followed, or why its rows wait. */
   readonly why: string;
+}
+
+/** What all servers together know of a source. */
+export interface SourceOfCluster extends Omit<SourceOfServer, 'state' | 'why'> {
+  /** The server that follows it; `null`: none. */
+  readonly follower: string | null;
+  readonly servers: readonly (Pick<SourceOfServer, 'state' | 'why'> & {
+    readonly server: string;
+  })[];
 }

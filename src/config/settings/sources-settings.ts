@@ -36,5 +36,5 @@ export const sourcesSettings = z
   .max(64, { error: 'must have at most 64 entries' })
   .default([])
   .describe(
-    'Databases of applications that send events and publishes inside their transactions. See [transactions](../use/transactions.md).',
+    'Databases of applications that send events and publishes inside their transactions. See [transactions](../operate/transactions.md).',
   );

@@ -32,6 +32,12 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: { readonly servers: readonly AskedServer[]; readonly memory: readonly ({ readonly server: string; readonly shares: readonly ({ readonly share: string; readonly usedBytes: number; readonly mostBytes: number | null })[] })[] };
   };
+  'GET /sources': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly servers: readonly AskedServer[]; readonly sources: readonly Source[] };
+  };
   'GET /apps': {
     readonly path: Record<never, string>;
     readonly query: { readonly secrets?: string | undefined };
@@ -1288,6 +1294,20 @@ export type SettingChange = {
   readonly setting: string;
   readonly before?: unknown | undefined;
   readonly after?: unknown | undefined;
+};
+
+export type Source = {
+  readonly source: number;
+  readonly url: string;
+  readonly schema: string;
+  readonly app: string;
+  readonly instance: string | null;
+  readonly follower: string | null;
+  readonly lagSeconds: number | null;
+  readonly waiting: number | null;
+  readonly failed: number | null;
+  readonly lastFailure: string | null;
+  readonly states: readonly ({ readonly server: string; readonly state: "following" | "waiting" | "away" | "stopped"; readonly why: string })[];
 };
 
 export type StoredEvent = {

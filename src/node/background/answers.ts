@@ -1,6 +1,7 @@
 import type { GatewaysOfServer } from '../../asking/facts/gateways.ts';
 import type { LogPage, LogQuery } from '../../asking/facts/log.ts';
 import type { Condition, Installation, ServerFacts } from '../../asking/facts/servers.ts';
+import type { SourceOfServer } from '../../asking/facts/sources.ts';
 import type { AskLoops } from '../../asking/own-answers.ts';
 import { findConnections } from '../../asking/paging.ts';
 import type { QueryOf, ServerAnswers } from '../../asking/questions.ts';
@@ -27,6 +28,7 @@ export interface ServerAnswersOptions {
   readonly readiness: Pick<Readiness, 'awayEngines'>;
   readonly webhooks: Pick<Webhooks, 'endpoints'>;
   readonly lines: (query: LogQuery) => LogPage;
+  readonly sources: () => readonly SourceOfServer[];
   /** When the secret keys of an instance were last used on this server. */
   readonly secretKeyUses: (instanceId: string) => readonly UsedKey[];
   /** The latest outcomes of the gateway of an instance on this server. */
@@ -46,7 +48,7 @@ export function serverAnswers(
   options: ServerAnswersOptions,
   neighbours: Neighbours,
 ): ServerAnswers {
-  const { facts, realtime, monitor, readiness, webhooks, lines } = options;
+  const { facts, realtime, monitor, readiness, webhooks, lines, sources } = options;
   return {
     here: async ({ installation }, from) => ({
       installation: await neighbours.meet(from, installation),
@@ -85,6 +87,7 @@ export function serverAnswers(
         .toSorted((a, b) => b.lastAtMs - a.lastAtMs)
         .slice(0, ENDPOINTS_MAX)
         .map(({ lastAnswer: _, ...one }) => ({ ...one, url: redactedUrl(one.url) })),
+    sources: () => sources(),
     connections: (filter) => findConnections(realtime, filter, monotonicTimers),
   };
 }

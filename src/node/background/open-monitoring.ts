@@ -70,6 +70,7 @@ export function openMonitoring(base: BackgroundBase, uses: MonitoringUses): Moni
       readiness,
       webhooks,
       lines: (query) => serverLog.list(query),
+      sources: () => sources.shown(),
       installation: () => ownInstallation(database, tenants.apps.directory.all()),
       log,
       secretKeyUses: (id) =>
@@ -93,7 +94,7 @@ export function openMonitoring(base: BackgroundBase, uses: MonitoringUses): Moni
 
 function openMonitor(
   { config, memory, tlsFiles, realtime, readiness, log }: BackgroundBase,
-  { tenants, webhooks, keySets, usage, push }: MonitoringUses,
+  { tenants, webhooks, keySets, usage, push, sources }: MonitoringUses,
   metrics: BackgroundMetrics,
 ): Monitor {
   return new Monitor({
@@ -107,6 +108,7 @@ function openMonitor(
     usageToday: () => usage.today(),
     circuits: () => push.figures().openCircuits,
     keySets: () => keySets.reports(),
+    sources: () => sources.shown(),
     maxConnections: config.channels.maxConnections,
     memoryAllows: memory.shares.connections,
     storeFile: sqliteFileOf(config.store.url),

@@ -50,6 +50,7 @@ const configOf = () =>
         tls: { caFile: null, certFile: null, keyFile: null },
       },
     },
+    sources: [],
     store: {
       url: 'postgres://db/x?sslmode=require',
       tls: { caFile: null, ...pair('client') },

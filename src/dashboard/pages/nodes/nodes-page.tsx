@@ -6,6 +6,7 @@ import { bytes, count, counted, duration, moment } from '../../parts/formats.ts'
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { Table } from '../../parts/table-head.tsx';
+import { Sources } from './sources.tsx';
 
 const POLL_MS = 3000;
 
@@ -48,6 +49,7 @@ export default function NodesPage() {
         </section>
       )}
       {nodes.length > 0 && <Threads nodes={nodes} />}
+      <Sources />
       {value !== undefined && nodes.length === 1 && <p class="muted">{alone(nodes[0])}</p>}
     </div>
   );

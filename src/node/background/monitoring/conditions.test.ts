@@ -51,6 +51,7 @@ function situation({ values = {}, increases = {}, ...given }: Given): Situation 
     endpoints: [],
     circuits: [],
     keySets: [],
+    sources: [],
     quotas: [],
     unknownSettings: [],
     files: { used: 100, most: 1_000 },
@@ -88,6 +89,21 @@ const keySet = (more: Partial<Situation['keySets'][number]>) => ({
   keys: undefined,
   ignored: [],
   untilMs: undefined,
+  ...more,
+});
+
+const source = (more: Partial<Situation['sources'][number]>) => ({
+  source: 0,
+  url: 'postgres://***@db/shop',
+  schema: 'fanfare',
+  app: 'shop',
+  instance: null,
+  state: 'following' as const,
+  lagSeconds: 30,
+  waiting: 0,
+  failed: 0,
+  lastFailure: null,
+  why: '',
   ...more,
 });
 
@@ -258,6 +274,19 @@ const cases: readonly (readonly [id: string, level: 'bad' | 'warn', text: string
       'The key set of app shop at https://login.example/jwks cannot be fetched: HTTP 503. Its last keys are used for 23 h more.',
       { keySets: [keySet({ keys: [], untilMs: NOW_MS + 23 * 3_600_000 })] },
     ],
+    [
+      'source-away',
+      'bad',
+      'The database of source 0 (postgres://***@db/shop) cannot be used: no connection.',
+      { sources: [source({ state: 'away', why: 'no connection', lagSeconds: 90 })] },
+    ],
+    [
+      'source-late',
+      'warn',
+      'wait for more than 30 s: 403 The app is disabled.',
+      { sources: [source({ lagSeconds: 31, why: '403 The app is disabled' })] },
+    ],
+    ['source-rows-failed', 'warn', 'can never be sent.', { sources: [source({ failed: 1 })] }],
     ['key-set', 'bad', 'Clients with its tokens are closed with 4100.', { keySets: [keySet({})] }],
     [
       'key-set',

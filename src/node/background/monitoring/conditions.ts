@@ -4,12 +4,14 @@ import { keySetRules } from './key-set-rules.ts';
 import { machineRules } from './machine-rules.ts';
 import { realtimeRules } from './realtime-rules.ts';
 import type { ConditionRule, Found, Situation } from './rule.ts';
+import { sourceRules } from './source-rules.ts';
 
 export const rules: readonly ConditionRule[] = [
   ...machineRules,
   ...realtimeRules,
   ...deliveryRules,
   ...keySetRules,
+  ...sourceRules,
 ];
 
 /** The limit of findings per rule, so that one tenant with many faults does not hide others. */

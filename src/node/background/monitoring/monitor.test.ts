@@ -16,6 +16,7 @@ function monitorWith(usageToday: () => Promise<readonly DayUsage[]>) {
     instances: { directory: { byNumber: () => undefined }, unknownSettings: [] },
     usageToday,
     keySets: () => [],
+    sources: () => [],
     circuits: () => [],
     storeFile: undefined,
     tls: undefined,

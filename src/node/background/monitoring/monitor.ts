@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Checked, Condition, KeptFigures, NodeReport } from '../../../asking/facts/servers.ts';
+import type { SourceOfServer } from '../../../asking/facts/sources.ts';
 import type { DayUsage } from '../../../channels/usage/usage.ts';
 import type { MetricId } from '../../../observability/metrics-table.ts';
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
@@ -41,6 +42,7 @@ export interface MonitorOptions {
   readonly usageToday: () => Promise<readonly DayUsage[]>;
   readonly circuits: () => readonly OpenCircuit[];
   readonly keySets: () => readonly KeySetReport[];
+  readonly sources: () => readonly SourceOfServer[];
   /** `channels.maxConnections`; 0: no limit. */
   readonly maxConnections: number;
   /** Connections that the share of the memory allows. */
@@ -179,6 +181,7 @@ export class Monitor implements Disposable {
       endpoints: webhooks.endpoints(),
       circuits: this.circuits(),
       keySets: this.options.keySets(),
+      sources: this.options.sources(),
       quotas: this.usedQuotas(),
       unknownSettings: this.unknownSettings(),
       files: this.files(),

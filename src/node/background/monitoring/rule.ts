@@ -1,4 +1,5 @@
 import type { Condition } from '../../../asking/facts/servers.ts';
+import type { SourceOfServer } from '../../../asking/facts/sources.ts';
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
 import type { Readiness } from '../../../transports/admin/readiness.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
@@ -17,6 +18,7 @@ export interface Situation {
   readonly endpoints: ReturnType<Webhooks['endpoints']>;
   readonly circuits: readonly PausedGateway[];
   readonly keySets: readonly KeySetReport[];
+  readonly sources: readonly SourceOfServer[];
   readonly quotas: readonly UsedQuota[];
   readonly unknownSettings: readonly UnknownOfTenant[];
   /** `undefined` if the system does not report it. */

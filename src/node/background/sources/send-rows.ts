@@ -4,9 +4,9 @@ import { PushRefusal } from '../../../push/refusal.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
 import type { Clock } from '../../../runtime/ports.ts';
 import {
-  type RowResult,
+  type OutboxResult,
+  type OutboxRow,
   resultOf,
-  type SourceRow,
   TOO_LONG,
   UNTRIED,
 } from '../../../sources/row.ts';
@@ -22,7 +22,7 @@ const SEND_MS = 2_000;
 /** A loop begins no event of a question after this time. */
 const LOOP_MS = 1_000;
 
-export interface RowSenderOptions {
+export interface SourceSenderOptions {
   readonly app: string;
   /** `undefined`: no publishes are sent. */
   readonly instance: string | undefined;
@@ -34,20 +34,20 @@ export interface RowSenderOptions {
 }
 
 /** A row whose body was read. */
-interface ReadRow extends SourceRow {
+interface ReadRow extends OutboxRow {
   readonly body: string;
 }
 
 /** Sends the rows of one source: events through a realtime loop, publishes as a backend does. */
-export class RowSender {
-  private readonly options: RowSenderOptions;
+export class SourceSender {
+  private readonly options: SourceSenderOptions;
 
-  constructor(options: RowSenderOptions) {
+  constructor(options: SourceSenderOptions) {
     this.options = options;
   }
 
   /** Returns what became of each row, in their order. Never rejects. */
-  async send(rows: readonly SourceRow[]): Promise<readonly RowResult[]> {
+  async send(rows: readonly OutboxRow[]): Promise<readonly OutboxResult[]> {
     const endMs = this.options.clock.now() + SEND_MS;
     const read = rows.filter((row): row is ReadRow => row.body !== undefined);
     const events = read.filter(({ kind }) => kind === 'event');
@@ -66,9 +66,9 @@ export class RowSender {
   private async inPieces(
     rows: readonly ReadRow[],
     endMs: number,
-    send: (piece: readonly ReadRow[]) => Promise<readonly RowResult[]>,
-  ): Promise<ReadonlyMap<bigint, RowResult>> {
-    const results = new Map<bigint, RowResult>();
+    send: (piece: readonly ReadRow[]) => Promise<readonly OutboxResult[]>,
+  ): Promise<ReadonlyMap<bigint, OutboxResult>> {
+    const results = new Map<bigint, OutboxResult>();
     for (let begin = 0; begin < rows.length; begin += AT_ONCE) {
       if (this.options.clock.now() > endMs) break;
       const piece = rows.slice(begin, begin + AT_ONCE);
@@ -79,7 +79,7 @@ export class RowSender {
     return results;
   }
 
-  private async trigger(rows: readonly ReadRow[]): Promise<readonly RowResult[]> {
+  private async trigger(rows: readonly ReadRow[]): Promise<readonly OutboxResult[]> {
     const { app: appId, realtime } = this.options;
     const events = rows.map(({ body, key }) => ({ json: body, key }));
     try {
@@ -95,7 +95,7 @@ export class RowSender {
     }
   }
 
-  private async publish(rows: readonly ReadRow[]): Promise<readonly RowResult[]> {
+  private async publish(rows: readonly ReadRow[]): Promise<readonly OutboxResult[]> {
     const { instance: id, instances } = this.options;
     if (id === undefined) {
       return rows.map(() => resultOf(422, 'The source names no push instance'));
@@ -107,7 +107,7 @@ export class RowSender {
     return await Promise.all(rows.map((row) => this.publishOne(instance, row)));
   }
 
-  private async publishOne(instance: PushInstance, { body, key }: ReadRow): Promise<RowResult> {
+  private async publishOne(instance: PushInstance, { body, key }: ReadRow): Promise<OutboxResult> {
     const kind = targetOf(body);
     if (kind === undefined) {
       return resultOf(422, 'The body must be a JSON object with interests or users');

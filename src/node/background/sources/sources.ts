@@ -8,7 +8,7 @@ import { PostgresOutbox } from '../../../sources/outbox.ts';
 import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
 import type { TlsFiles } from '../../tls-files.ts';
 import type { BackgroundBase } from '../base.ts';
-import { RowSender } from './send-rows.ts';
+import { SourceSender } from './send-rows.ts';
 
 /** The other parts that sources use. */
 export interface SourcesUses {
@@ -34,7 +34,7 @@ export function openSources(base: BackgroundBase, uses: SourcesUses): SourcesPar
     const { now } = monotonicTimers;
     const tls = tlsFiles.sources[place] ?? NO_CLIENT_TLS;
     const outbox = new PostgresOutbox({ url, tls, schema, now });
-    const sender = new RowSender({
+    const sender = new SourceSender({
       app,
       instance: instance ?? undefined,
       ...uses,

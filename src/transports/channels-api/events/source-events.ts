@@ -3,24 +3,11 @@ import type { ChannelName } from '../../../channels/channel-name.ts';
 import { EngineFailure, logFailure } from '../../../channels/engine-failure.ts';
 import type { Hub } from '../../../channels/hub.ts';
 import { type MaybePromise, recover } from '../../../channels/maybe-promise.ts';
+import type { SourceAnswer, SourceEvent } from '../../../channels/sources/source-event.ts';
 import { ApiRefusal, statuses } from '../problems.ts';
 import { readTrigger, type Trigger } from './read-event.ts';
 import { countTrigger, publishAll } from './trigger.ts';
 import { chargeRefused, refuseTrigger } from './trigger-rate.ts';
-
-/** An event that an application has committed to its database. */
-export interface SourceEvent {
-  /** The body of `POST /events`. */
-  readonly json: string;
-  /** Names the event for repetitions, unless its body does. */
-  readonly key: string;
-}
-
-/** What became of it, as of a request of its own. Status 0: it was not tried. */
-export interface SourceAnswer {
-  readonly status: number;
-  readonly text: string;
-}
 
 const SENT: SourceAnswer = { status: 200, text: '' };
 const UNTRIED: SourceAnswer = { status: 0, text: '' };
