@@ -4,7 +4,7 @@ import { EngineFailure, logFailure } from '../../../channels/engine-failure.ts';
 import type { Hub } from '../../../channels/hub.ts';
 import { type MaybePromise, recover } from '../../../channels/maybe-promise.ts';
 import type { SourceAnswer, SourceEvent } from '../../../channels/sources/source-event.ts';
-import { ApiRefusal, statuses } from '../problems.ts';
+import { ApiRefusal, invalid, statuses } from '../problems.ts';
 import { readTrigger, type Trigger } from './read-event.ts';
 import { countTrigger, publishAll } from './trigger.ts';
 import { chargeRefused, refuseTrigger } from './trigger-rate.ts';
@@ -37,6 +37,8 @@ export async function sendSourceEvents(
       chargeRefused({ ...send, body });
       return answerOf(trigger);
     }
+    // A producer needs the answer of each piece before it sends the next.
+    if (trigger.append !== undefined) return answerOf(invalid('append: not in an outbox'));
     return order.run(trigger.channels, () => {
       if (isStopped || send.isOver()) return UNTRIED;
       const stopAt = (answer: SourceAnswer): SourceAnswer => {
