@@ -96,7 +96,7 @@ const besideMayImport: Readonly<Record<string, readonly string[]>> = {
   test: ['bench/cluster', 'packaging', 'scripts', 'sdk', 'src', 'testing'],
   // Recovery is measured in the scenes that judge promises.
   bench: ['src', 'testing', 'test/faults'],
-  examples: ['testing'],
+  examples: ['testing', 'sdk'],
 };
 
 /** Files beside src, and the folders of src that may import them. The scripts are served to browsers, as text. */
