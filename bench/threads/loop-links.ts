@@ -1,5 +1,6 @@
 import type { ChannelText } from '../../src/channels/channel-name.ts';
-import { createHandledCounts, LoopLinks, linkLoops } from '../../src/node/link/loop-links.ts';
+import { shareLoopCounts } from '../../src/node/link/loop-counts.ts';
+import { LoopLinks, linkLoops } from '../../src/node/link/loop-links.ts';
 import type { LoopMessage } from '../../src/node/link/messages.ts';
 
 const WARM_UP_ROUNDS = 200;
@@ -80,14 +81,14 @@ class EchoLoop implements AsyncDisposable {
   private constructor(worker: Worker) {
     this.worker = worker;
     const [ports = [], portsOfOther = []] = linkLoops(2);
-    const handled = createHandledCounts(2);
-    this.links = new LoopLinks({ index: 0, ports, handled });
+    const counts = shareLoopCounts(2);
+    this.links = new LoopLinks({ index: 0, ports, counts });
     this.links.receive((_, messages) => {
       this.left -= messages.length;
       if (this.left === 0) this.finished?.();
     });
     worker.postMessage(
-      { index: 1, ports: portsOfOther, handled },
+      { index: 1, ports: portsOfOther, counts },
       portsOfOther.filter((port) => port !== undefined),
     );
   }

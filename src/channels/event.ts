@@ -16,6 +16,8 @@ export interface ChannelEvent {
   readonly key?: string | undefined;
   /** The idempotency key of the request. */
   readonly idempotencyKey?: string | undefined;
+  /** Whether the same request publishes another event after it. */
+  readonly isFollowed?: boolean;
   /** Asks connections of users whether they have received it. */
   readonly ask?: Ask | undefined;
   /** With an ask: called once, with the number of loops that it was sent to. */

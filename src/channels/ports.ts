@@ -161,6 +161,8 @@ export interface Publication extends Broadcast {
    * minutes.
    */
   readonly idempotencyKey?: string | undefined;
+  /** Whether the same request publishes another event after it, perhaps to another home, that must not overtake it. */
+  readonly isFollowed?: boolean | undefined;
   /** What a cache channel remembers of it; `undefined` for other channels. */
   readonly remember: { readonly name: string; readonly data: string } | undefined;
   /** The producer of the value with this id should stop, if the channel remembers it. */
@@ -192,7 +194,7 @@ export interface Authority {
   join(entry: Entry, entered: (entered: Entered) => void): MaybePromise<boolean>;
   leave(exit: Exit): MaybePromise<void>;
   /**
-   * Sends an event to all subscribers. Settles once its position among the events of the channel is decided, with its
+   * Sends an event to all subscribers. Settles once no event that is published later can come before it, with its
    * id if the channel keeps a history. Only events of backends are kept. An event that repeats another one by its key
    * is not sent; the returned id is that of the first one.
    */

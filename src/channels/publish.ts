@@ -16,7 +16,18 @@ export function publish(
   hub: PublishingHub,
   event: ChannelEvent,
 ): MaybePromise<EventId | undefined> {
-  const { app, channel, name, data, except, key, idempotencyKey, ask: question, sentTo } = event;
+  const {
+    app,
+    channel,
+    name,
+    data,
+    except,
+    key,
+    idempotencyKey,
+    isFollowed,
+    ask: question,
+    sentTo,
+  } = event;
   hub.meter.count('eventsPublished');
   const publication: Publication = {
     app,
@@ -25,6 +36,7 @@ export function publish(
     except,
     cause: 'backend',
     idempotencyKey,
+    isFollowed,
     remember: channel.cached ? { name, data } : undefined,
     ask: question,
     sentTo,

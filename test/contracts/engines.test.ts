@@ -3,8 +3,8 @@ import { FakeClock } from '../../src/channels/hub.fixture.ts';
 import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
 import { MemoryEngine } from '../../src/engines/memory.ts';
 import { ThreadsEngine } from '../../src/engines/threads/engine.ts';
-import type { EngineMessage } from '../../src/engines/threads/messages.ts';
 import { authorityContract, type OpenCluster } from './authority.contract.ts';
+import { FakeLinks } from './fake-links.ts';
 import { graceContract } from './grace.contract.ts';
 import { historyContract } from './history.contract.ts';
 import { largeContract } from './large.contract.ts';
@@ -54,23 +54,7 @@ valuesContract('MemoryEngine', memory);
 async function threads(count: number, apps: readonly App[]): Promise<OpenCluster> {
   const clock = new FakeClock();
   const reported: AppWebhookEvent[] = [];
-  const engines: ThreadsEngine[] = [];
-  const waiting = new Map<string, EngineMessage[]>();
-  const send = (from: number, to: number, message: EngineMessage) => {
-    const key = `${from} ${to}`;
-    const queue = waiting.get(key);
-    if (queue !== undefined) {
-      queue.push(message);
-      return;
-    }
-    waiting.set(key, [message]);
-    setImmediate(() => {
-      const messages = waiting.get(key) ?? [];
-      waiting.delete(key);
-      for (const one of structuredClone(messages)) engines[to]?.receive(from, one);
-      engines[to]?.received(from);
-    });
-  };
+  const links = new FakeLinks();
   const loops = Array.from({ length: count }, (_, number) => {
     const { audience, terminated, ...parts } = partsOfLoop(clock, reported);
     const authority = new ThreadsEngine({
@@ -83,15 +67,15 @@ async function threads(count: number, apps: readonly App[]): Promise<OpenCluster
       timers: clock,
       monotonic: clock,
       ...parts,
-      send: (to, message) => send(number, to, message),
-      backlog: (to) => waiting.get(`${number} ${to}`)?.length ?? 0,
+      others: links.of(number),
     });
-    engines.push(authority);
+    links.open(number, authority);
     return new LoopStage({ number, authority, audience, terminated });
   });
+  links.onSent = (from, to) => setImmediate(() => links.deliver(from, to));
   return clusterOf(loops, clock, reported, async () => {
     do await new Promise((resolve) => setImmediate(resolve));
-    while (waiting.size > 0);
+    while (links.isBusy);
   });
 }
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { FakeClock } from '../../src/channels/hub.fixture.ts';
 import { ThreadsEngine } from '../../src/engines/threads/engine.ts';
-import type { EngineMessage } from '../../src/engines/threads/messages.ts';
 import { runs } from '../../testing/long-run.ts';
+import { FakeLinks } from '../contracts/fake-links.ts';
 import { partsOfLoop } from '../contracts/loop-parts.ts';
 import { LoopStage } from '../contracts/loop-stage.ts';
 import { appWith, channel } from '../contracts/values.ts';
@@ -29,8 +29,7 @@ const step = fc.oneof(
 
 function stage() {
   const clock = new FakeClock();
-  const queues = new Map<string, EngineMessage[]>();
-  const engines: ThreadsEngine[] = [];
+  const links = new FakeLinks();
   const loops = Array.from({ length: LOOPS }, (_, number) => {
     const { audience, terminated, ...parts } = partsOfLoop(clock, []);
     const authority = new ThreadsEngine({
@@ -40,22 +39,12 @@ function stage() {
       timers: clock,
       monotonic: clock,
       ...parts,
-      send(to, message) {
-        const key = `${number} ${to}`;
-        queues.set(key, [...(queues.get(key) ?? []), structuredClone(message)]);
-      },
-      backlog: () => 0,
+      others: links.of(number),
     });
-    engines.push(authority);
+    links.open(number, authority);
     return new LoopStage({ number, authority, audience, terminated });
   });
-  const deliver = (from: number, to: number, count: number): boolean => {
-    const queue = queues.get(`${from} ${to}`) ?? [];
-    const messages = queue.splice(0, count);
-    for (const message of messages) engines[to]?.receive(from, message);
-    engines[to]?.received(from);
-    return messages.length > 0;
-  };
+  const deliver = (from: number, to: number, count: number) => links.deliver(from, to, count);
   /** Delivers everything, until no loop has anything to send. */
   const drain = async () => {
     for (let isQuiet = false; !isQuiet; ) {

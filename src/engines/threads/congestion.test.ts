@@ -2,15 +2,22 @@ import { describe, expect, it } from 'bun:test';
 import { FakeClock, settled } from '../../channels/hub.fixture.ts';
 import { Congestion } from './congestion.ts';
 
+/** Of loop 0 of three. */
 function stage() {
   const timers = new FakeClock();
-  const backlogs = [0, 0];
+  const backlogs = [0, 0, 0];
+  const congested = new Set<number>();
   const congestion = new Congestion({
-    loops: [0, 1],
-    backlog: (loop) => backlogs[loop] ?? 0,
+    loop: 0,
+    loops: 3,
+    others: {
+      backlog: (loop) => backlogs[loop] ?? 0,
+      isCongested: (loop) => congested.has(loop),
+      setCongested: (isCongested) => (isCongested ? congested.add(0) : congested.delete(0)),
+    },
     timers,
   });
-  return { timers, backlogs, congestion };
+  return { timers, backlogs, congested, congestion };
 }
 
 describe('publishers', () => {
@@ -37,5 +44,53 @@ describe('publishers', () => {
     await settled();
     expect(passed).toBe(4);
     expect(congestion.pass()).toBeUndefined();
+  });
+
+  it('tell the publishers of other loops that they wait', async () => {
+    const { timers, backlogs, congested, congestion } = stage();
+    backlogs[2] = 4097;
+    void congestion.pass();
+    expect(congested.has(0)).toBe(true);
+    backlogs[2] = 2048;
+    timers.advance(2);
+    expect(congested.has(0)).toBe(false);
+  });
+
+  it('wait for a home that is behind with events, and only those that publish to it', async () => {
+    const { timers, backlogs, congested, congestion } = stage();
+    backlogs[1] = 256;
+    expect(congestion.passTo(1)).toBeUndefined();
+    backlogs[1] = 257;
+    let hasPassed = false;
+    void Promise.resolve(congestion.passTo(1)).then(() => {
+      hasPassed = true;
+    });
+    expect(congestion.passTo(2)).toBeUndefined();
+    expect(congestion.pass()).toBeUndefined();
+    expect(congested.size).toBe(0);
+    backlogs[1] = 129;
+    timers.advance(2);
+    await settled();
+    expect(hasPassed).toBe(false);
+    backlogs[1] = 128;
+    timers.advance(2);
+    await settled();
+    expect(hasPassed).toBe(true);
+  });
+
+  it('wait for a home whose own loops cannot keep up', async () => {
+    const { timers, congested, congestion } = stage();
+    congested.add(1);
+    let hasPassed = false;
+    void Promise.resolve(congestion.passTo(1)).then(() => {
+      hasPassed = true;
+    });
+    timers.advance(2);
+    await settled();
+    expect(hasPassed).toBe(false);
+    congested.delete(1);
+    timers.advance(2);
+    await settled();
+    expect(hasPassed).toBe(true);
   });
 });

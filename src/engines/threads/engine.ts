@@ -3,6 +3,7 @@ import type { Append, AppendOutcome } from '../../channels/appending/append.ts';
 import { type Broadcaster, broadcast } from '../../channels/broadcast.ts';
 import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
+import { historyRuleOf } from '../../channels/history/history-rule.ts';
 import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import { after, type MaybePromise, mapAll, undoIfFailed } from '../../channels/maybe-promise.ts';
@@ -33,11 +34,15 @@ import { partitionOf } from '../partition.ts';
 import type { RememberedMax } from '../remembered.ts';
 import type { Loop, Shares } from '../shares.ts';
 import { Congestion } from './congestion.ts';
+import type { EngineLinks } from './engine-links.ts';
 import { TopicHomeServer } from './home-server.ts';
 import type { EngineMessage, HomeAnswerTo, Question } from './messages.ts';
 import { Questions } from './questions.ts';
 import { ThreadsWalk } from './walk.ts';
 import { PendingWatches } from './watches.ts';
+
+/** Of so many events that need no answer, one is answered to measure how long that takes. */
+const POSTED_PER_MEASURED = 64;
 
 export interface ThreadsEngineOptions {
   /** The number of this loop, and of all loops. */
@@ -54,10 +59,7 @@ export interface ThreadsEngineOptions {
   readonly broadcaster: Broadcaster;
   /** Closes all connections of this loop that are signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
-  /** Sends a message to another loop. All messages from one loop to another must arrive, in order. */
-  readonly send: (to: Loop, message: EngineMessage) => void;
-  /** The messages from this loop to another that it has not handled yet. */
-  readonly backlog: (loop: Loop) => number;
+  readonly others: EngineLinks;
 }
 
 /**
@@ -74,25 +76,29 @@ export class ThreadsEngine implements Authority {
   private readonly apps: AppDirectory;
   private readonly broadcaster: Broadcaster;
   private readonly endUser: (app: App, userId: string) => void;
-  private readonly send: (to: Loop, message: EngineMessage) => void;
+  private readonly others: EngineLinks;
   /** Questions to the homes on other loops, by loop; none for this loop. */
   private readonly questions: readonly Questions[];
   private readonly server: TopicHomeServer;
   private readonly congestion: Congestion;
   private readonly watches = new PendingWatches();
   private walks = 0;
+  /** Events that needed no answer. */
+  private posted = 0;
+  /** What this loop states while it catches up with the others. */
+  private delayed: (() => void)[] | undefined;
 
   constructor(options: ThreadsEngineOptions) {
-    const { loop, loops, apps, timers, webhooks, broadcaster, terminate, send, backlog } = options;
+    const { loop, loops, apps, timers, webhooks, broadcaster, terminate, others } = options;
     const { monotonic, meter, historyBytes, remembered } = options;
     this.loop = loop;
     this.loops = Array.from({ length: loops }, (_, number) => number);
     this.apps = apps;
     this.broadcaster = broadcaster;
     this.endUser = terminate;
-    this.send = send;
+    this.others = others;
     this.questions = this.loops.map(
-      (to) => new Questions({ send: (message) => send(to, message), monotonic, meter }),
+      (to) => new Questions({ send: (message) => others.send(to, message), monotonic, meter }),
     );
     this.home = new Home({
       timers,
@@ -105,14 +111,14 @@ export class ThreadsEngine implements Authority {
       send: (sent) => this.fanOut(this.home.loopsOf(sent.app, sent.channel), sent),
       notifyWatchers: (sent, userId, isOnline) => this.notifyWatchers(sent, userId, isOnline),
     });
-    const others = this.loops.filter((other) => other !== loop);
-    this.congestion = new Congestion({ loops: others, backlog, timers });
+    this.congestion = new Congestion({ loop, loops, others, timers });
     this.server = new TopicHomeServer({
       home: this.home,
       apps,
       loops: this.loops,
-      terminate: (app, userId) => this.endEverywhere(app, userId),
-      send,
+      // Not now: this loop may be stating something else about a connection that is closed.
+      terminate: (app, userId) => queueMicrotask(() => this.endEverywhere(app, userId)),
+      send: (to, message) => others.send(to, message),
     });
   }
 
@@ -152,6 +158,8 @@ export class ThreadsEngine implements Authority {
         this.questions[from]?.done(message[1], message[3]);
         this.questions[from]?.failed(message[2]);
         return;
+      case 'post':
+        return this.server.post(message);
       default:
         this.server.answer(from, message);
     }
@@ -171,7 +179,7 @@ export class ThreadsEngine implements Authority {
   join(entry: Entry, entered: (entered: Entered) => void): MaybePromise<boolean> {
     const { app, channel, held, member, newcomer, history } = entry;
     const home = this.homeOf(app, channel.text);
-    if (home === this.loop) return this.home.join(this.loop, entry, entered);
+    if (home === this.loop) return this.here(() => this.home.join(this.loop, entry, entered));
     const { text } = channel;
     const question = [
       'join',
@@ -192,7 +200,7 @@ export class ThreadsEngine implements Authority {
   leave(exit: Exit): MaybePromise<void> {
     const { app, channel, held, userId, graceSeconds } = exit;
     const home = this.homeOf(app, channel.text);
-    if (home === this.loop) return this.home.leave(this.loop, exit);
+    if (home === this.loop) return this.here(() => this.home.leave(this.loop, exit));
     const question = ['leave', app.id, channel.text, held, userId] as const;
     const asked = graceSeconds === undefined ? question : ([...question, graceSeconds] as const);
     return this.ask(home, asked, nothing);
@@ -202,11 +210,7 @@ export class ThreadsEngine implements Authority {
     const { app, channel, makeFrame, except, cause, remember, trace, ask, sentTo } = publication;
     const { idempotencyKey, stops } = publication;
     const home = this.homeOf(app, channel);
-    if (home === this.loop) {
-      const id = this.home.publish(publication);
-      sentTo?.(ask === undefined ? 0 : this.home.loopCountOf(app, channel));
-      return after(this.congestion.pass(), () => id);
-    }
+    if (home === this.loop) return this.here(() => this.publishHere(publication));
     const { name, data } = remember ?? {};
     const frame = makeFrame();
     if (ask !== undefined) {
@@ -216,30 +220,63 @@ export class ThreadsEngine implements Authority {
         return id;
       });
     }
-    const question = ['publish', app.id, channel, frame, except, cause, name, data] as const;
-    const isPlain = trace === undefined && idempotencyKey === undefined && stops === undefined;
-    return this.ask(home, isPlain ? question : [...question, trace, idempotencyKey, stops], same);
+    const event = [channel, frame, except, cause, name, data, trace] as const;
+    if (!this.needsAnswer(publication, home)) {
+      if (this.posted++ % POSTED_PER_MEASURED > 0) {
+        this.others.post(home, ['post', app.id, ...event]);
+      } else {
+        // Nobody waits for it, but the metric needs to know how long homes take.
+        this.ask(home, ['publish', app.id, ...event, idempotencyKey], nothing).catch(nothing);
+        this.others.flush(home);
+      }
+      return after(this.congestion.passTo(home), nothing);
+    }
+    return this.ask(home, ['publish', app.id, ...event, idempotencyKey, stops], same);
+  }
+
+  /** Whether the home of an event must say what became of it. */
+  private needsAnswer(
+    { app, channel, cause, idempotencyKey, stops, isFollowed }: Publication,
+    home: Loop,
+  ) {
+    return (
+      idempotencyKey !== undefined ||
+      stops !== undefined ||
+      isFollowed === true ||
+      (cause === 'backend' && historyRuleOf(app, channel) !== undefined) ||
+      // The home may not know the app yet, or not the rule of its history.
+      !this.others.haveSameApps(home)
+    );
+  }
+
+  private publishHere(publication: Publication): MaybePromise<EventId | undefined> {
+    const { app, channel, ask, sentTo } = publication;
+    const id = this.home.publish(publication);
+    sentTo?.(ask === undefined ? 0 : this.home.loopCountOf(app, channel));
+    return after(this.congestion.pass(), () => id);
   }
 
   append(append: Append): MaybePromise<AppendOutcome> {
     const { app, channel, name, piece, bytesMax, trace } = append;
     const home = this.homeOf(app, channel.text);
     if (home === this.loop) {
-      const outcome = this.home.append(append);
-      return after(this.congestion.pass(), () => outcome);
+      return this.here(() => {
+        const outcome = this.home.append(append);
+        return after(this.congestion.pass(), () => outcome);
+      });
     }
     return this.ask(home, ['append', app.id, channel.text, name, piece, bytesMax, trace], same);
   }
 
   stopValue(app: App, channel: ChannelName, id: string): MaybePromise<AppendOutcome> {
     const home = this.homeOf(app, channel.text);
-    if (home === this.loop) return this.home.stopValue(app, channel, id);
+    if (home === this.loop) return this.here(() => this.home.stopValue(app, channel, id));
     return this.ask(home, ['stop-value', app.id, channel.text, id], same);
   }
 
   signIn(app: App, userId: string, held: number): MaybePromise<boolean> {
     const home = this.homeOfUser(app, userId);
-    if (home === this.loop) return this.home.signIn(this.loop, app, userId, held);
+    if (home === this.loop) return this.here(() => this.home.signIn(this.loop, app, userId, held));
     if (app.limits.connectionsPerUser > 0) {
       return this.ask(home, ['take-place', app.id, userId, held], same);
     }
@@ -248,7 +285,7 @@ export class ThreadsEngine implements Authority {
 
   signOut(app: App, userId: string, held: number): MaybePromise<void> {
     const home = this.homeOfUser(app, userId);
-    if (home === this.loop) return this.home.signOut(this.loop, app, userId, held);
+    if (home === this.loop) return this.here(() => this.home.signOut(this.loop, app, userId, held));
     return this.ask(home, ['sign-out', app.id, userId, held], nothing);
   }
 
@@ -256,8 +293,10 @@ export class ThreadsEngine implements Authority {
     const watch = this.watches.begin(app, userIds);
     const ask = ([home, ids]: readonly [Loop, readonly string[]]) => {
       if (home === this.loop) {
-        this.home.watch(this.loop, app, ids);
-        return watch.addAnswer(ids, this.home.online(app, ids));
+        return this.here(() => {
+          this.home.watch(this.loop, app, ids);
+          watch.addAnswer(ids, this.home.online(app, ids));
+        });
       }
       return this.ask(home, ['watch', app.id, ids], (answer) =>
         watch.addAnswer(ids, new Set(answer)),
@@ -274,7 +313,7 @@ export class ThreadsEngine implements Authority {
     const unwatched = this.watches.unwatch(app, userIds);
     const stated = mapAll(this.byHome(app, unwatched), ([home, ids]) =>
       home === this.loop
-        ? this.home.unwatch(this.loop, app, ids)
+        ? this.here(() => this.home.unwatch(this.loop, app, ids))
         : this.ask(home, ['unwatch', app.id, ids], nothing),
     );
     return after(stated, nothing);
@@ -284,7 +323,7 @@ export class ThreadsEngine implements Authority {
     const asked = mapAll(this.byHome(app, userIds), ([home, ids]) => {
       const found = (statuses: readonly UserStatus[]) =>
         ids.map((userId, n) => [userId, statuses[n]] as const);
-      if (home === this.loop) return found(this.home.userStatuses(app, ids));
+      if (home === this.loop) return this.here(() => found(this.home.userStatuses(app, ids)));
       return this.ask(home, ['user-statuses', app.id, ids], found);
     });
     return after(asked, (found) => {
@@ -295,56 +334,56 @@ export class ThreadsEngine implements Authority {
 
   terminate(app: App, userId: string): MaybePromise<void> {
     const home = this.homeOfUser(app, userId);
-    if (home === this.loop) return this.endEverywhere(app, userId);
+    if (home === this.loop) return this.here(() => this.endEverywhere(app, userId));
     return this.ask(home, ['terminate', app.id, userId], nothing);
   }
 
   members(app: App, channel: ChannelName): MaybePromise<readonly Member[]> {
     const home = this.homeOf(app, channel.text);
-    if (home === this.loop) return this.home.members(app, channel);
+    if (home === this.loop) return this.here(() => this.home.members(app, channel));
     return this.ask(home, ['members', app.id, channel.text], same);
   }
 
   membersPage(app: App, channel: ChannelName, query: MembersQuery): MaybePromise<MembersPage> {
     const home = this.homeOf(app, channel.text);
-    if (home === this.loop) return this.home.membersPage(app, channel, query);
+    if (home === this.loop) return this.here(() => this.home.membersPage(app, channel, query));
     return this.ask(home, ['members-page', app.id, channel.text, query], same);
   }
 
   member(app: App, channel: ChannelName, userId: string): MaybePromise<Member | undefined> {
     const home = this.homeOf(app, channel.text);
-    if (home === this.loop) return this.home.member(app, channel, userId);
+    if (home === this.loop) return this.here(() => this.home.member(app, channel, userId));
     return this.ask(home, ['member', app.id, channel.text, userId], same);
   }
 
   counts(app: App, channel: ChannelName): MaybePromise<ChannelCounts> {
     const home = this.homeOf(app, channel.text);
-    if (home === this.loop) return this.home.counts(app, channel);
+    if (home === this.loop) return this.here(() => this.home.counts(app, channel));
     return this.ask(home, ['counts', app.id, channel.text], same);
   }
 
   cached(app: App, channel: ChannelName): MaybePromise<CachedEvent | undefined> {
     const home = this.homeOf(app, channel.text);
-    if (home === this.loop) return this.home.cached(app, channel);
+    if (home === this.loop) return this.here(() => this.home.cached(app, channel));
     return this.ask(home, ['cached', app.id, channel.text], same);
   }
 
   history(app: App, channel: ChannelName, query: HistoryQuery): MaybePromise<HistoryPage> {
     const home = this.homeOf(app, channel.text);
-    if (home === this.loop) return this.home.history(app, channel, query);
+    if (home === this.loop) return this.here(() => this.home.history(app, channel, query));
     return this.ask(home, ['history', app.id, channel.text, query], same);
   }
 
   forgetHistory(app: App, channel: ChannelName): MaybePromise<void> {
     const home = this.homeOf(app, channel.text);
-    if (home === this.loop) return this.home.forgetHistory(app, channel);
+    if (home === this.loop) return this.here(() => this.home.forgetHistory(app, channel));
     return this.ask(home, ['forget-history', app.id, channel.text], nothing);
   }
 
   channelCountOf(app: App): MaybePromise<number> {
     const counted = mapAll(this.loops, (home) =>
       home === this.loop
-        ? this.home.channelCountOf(app)
+        ? this.here(() => this.home.channelCountOf(app))
         : this.ask(home, ['channel-count', app.id], same),
     );
     return after(counted, (counts) => counts.reduce((sum, count) => sum + count, 0));
@@ -357,7 +396,8 @@ export class ThreadsEngine implements Authority {
     return new ThreadsWalk(this.loops.length, query.after, (home, position, limit) => {
       if (home === this.loop) {
         walkHere ??= this.home.channels(app, { prefix, after: position });
-        return walkHere.page(limit);
+        const walk = walkHere;
+        return this.here(() => walk.page(limit));
       }
       return this.ask(home, ['page', app.id, number, prefix, position, limit], same);
     });
@@ -371,8 +411,8 @@ export class ThreadsEngine implements Authority {
       if (to === this.loop) return broadcast(this.broadcaster, sent);
       frame ??= makeFrame();
       const message = ['broadcast', app.id, channel, frame, except, cause] as const;
-      if (ask !== undefined) this.send(to, [...message, trace, ask]);
-      else this.send(to, trace === undefined ? message : [...message, trace]);
+      if (ask !== undefined) this.others.send(to, [...message, trace, ask]);
+      else this.others.send(to, trace === undefined ? message : [...message, trace]);
     });
   }
 
@@ -383,7 +423,7 @@ export class ThreadsEngine implements Authority {
         this.watches.changed(app, userId, isOnline);
         broadcast(this.broadcaster, sent);
       } else {
-        this.send(to, ['user', app.id, userId, isOnline, makeFrame()]);
+        this.others.send(to, ['user', app.id, userId, isOnline, makeFrame()]);
       }
     });
   }
@@ -392,7 +432,7 @@ export class ThreadsEngine implements Authority {
   private endEverywhere(app: App, userId: string): void {
     this.home.loopsWith(app, userId)?.forEachLoop((to) => {
       if (to === this.loop) this.endUser(app, userId);
-      else this.send(to, ['end', app.id, userId]);
+      else this.others.send(to, ['end', app.id, userId]);
     });
   }
 
@@ -404,6 +444,30 @@ export class ThreadsEngine implements Authority {
     const questions = this.questions[home];
     if (questions === undefined) throw new Error(`There is no loop ${home}`);
     return questions.ask(question, answered);
+  }
+
+  /**
+   * Runs something at the home on this loop, behind all that other loops had posted before: what they have answered already
+   * comes first.
+   */
+  private here<T>(run: () => MaybePromise<T>): MaybePromise<T> {
+    const { delayed, others } = this;
+    if (delayed !== undefined) {
+      const { promise, resolve, reject } = Promise.withResolvers<T>();
+      delayed.push(() => void Promise.try(run).then(resolve, reject));
+      return promise;
+    }
+    if (!others.isBehind()) return run();
+    // What comes before may close connections, whose statements have to come after this one.
+    const later: (() => void)[] = [];
+    this.delayed = later;
+    try {
+      others.catchUp();
+      return run();
+    } finally {
+      this.delayed = undefined;
+      for (const statement of later) statement();
+    }
   }
 
   /** Whether this loop is the home of a channel. */

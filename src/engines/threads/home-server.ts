@@ -9,7 +9,7 @@ import { Unreadable } from '../../runtime/unreadable.ts';
 import type { HoldersWalk } from '../holders.ts';
 import type { Home } from '../home.ts';
 import type { Loop } from '../shares.ts';
-import type { EngineMessage, Question, QuestionOf } from './messages.ts';
+import type { EngineMessage, PostedEvent, Question, QuestionOf } from './messages.ts';
 import { Answers } from './questions.ts';
 
 /**
@@ -55,6 +55,14 @@ export class TopicHomeServer {
       if (answers.given === given) answers.failed(messageOf(error));
       throw error;
     }
+  }
+
+  /** Publishes an event that nobody waits for. */
+  post(event: PostedEvent): void {
+    const app = this.appOf(event[1]);
+    // The app was deleted after the event was posted, and its connections are closed.
+    if (app === undefined) return;
+    this.options.home.publish(publicationOf(app, event));
   }
 
   private answerTo(from: Loop, question: Question): void {
@@ -192,7 +200,7 @@ function channelOf(text: string): ChannelName {
 
 function publicationOf(
   app: App,
-  question: QuestionOf<'publish'> | QuestionOf<'publish-ask'>,
+  question: QuestionOf<'publish'> | QuestionOf<'publish-ask'> | PostedEvent,
 ): Publication {
   const [, , channel, frame, except, cause, name, data, trace] = question;
   const remember = name === undefined || data === undefined ? undefined : { name, data };

@@ -105,6 +105,14 @@ type Published = [
   rememberData: string | undefined,
 ];
 
+/** An event for a home that nothing can be wrong with: it is published, and has no id. */
+export type PostedEvent = readonly [
+  kind: 'post',
+  appId: string,
+  ...published: Published,
+  trace?: string | undefined,
+];
+
 export type QuestionKind = keyof HomeQuestions;
 
 /** A question of one kind. */
@@ -124,6 +132,8 @@ export type DoneIds = readonly (readonly [position: number, id: EventId])[];
 
 export type EngineMessage =
   | Question
+  /** Publishes an event that needs no answer. */
+  | PostedEvent
   /** Acknowledges `done` questions that needed no answer, and answers the next one. */
   | readonly ['answer', done: number, answer: HomeAnswerTo<QuestionKind>, ids?: DoneIds]
   /** Acknowledges `done` questions that needed no answer, and says why the next one failed. */
@@ -144,3 +154,11 @@ export type EngineMessage =
   | readonly ['user', appId: string, userId: string, isOnline: boolean, frame: string]
   /** All connections of the user must be closed. */
   | readonly ['end', appId: string, userId: string];
+
+/** The kinds of messages that come from a home. */
+const fromHome = new Set(['broadcast', 'user', 'end', 'done', 'answer', 'failed']);
+
+/** Whether a message is for a home. What homes send has no order with what they are sent: it is about other topics. */
+export function isForHome(message: EngineMessage): boolean {
+  return !fromHome.has(message[0]);
+}

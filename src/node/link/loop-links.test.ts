@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, mock, spyOn } from 'bun:test';
 import { settled } from '../../../testing/fake-time.ts';
-import { createHandledCounts, LoopLinks, linkLoops } from './loop-links.ts';
+import { shareLoopCounts } from './loop-counts.ts';
+import { LoopLinks, linkLoops } from './loop-links.ts';
 import type { LoopMessage } from './messages.ts';
 
 const engine = (item: unknown): LoopMessage => ['end', 'app', String(item)];
@@ -12,8 +13,8 @@ interface Received {
 
 /** Links of `count` loops, all in this thread, and what each has received. */
 function openLoops(count: number) {
-  const handled = createHandledCounts(count);
-  const links = linkLoops(count).map((ports, index) => new LoopLinks({ index, ports, handled }));
+  const counts = shareLoopCounts(count);
+  const links = linkLoops(count).map((ports, index) => new LoopLinks({ index, ports, counts }));
   const received = links.map((): Received[] => []);
   const receiveAll = () =>
     links.forEach((link, index) => {
@@ -78,7 +79,7 @@ describe('the links between realtime loops', () => {
       links = new LoopLinks({
         index: 0,
         ports: [undefined, port],
-        handled: createHandledCounts(2),
+        counts: shareLoopCounts(2),
       });
     });
     afterEach(() => void mock.restore());
@@ -88,7 +89,7 @@ describe('the links between realtime loops', () => {
         links.send(1, engine('a'));
         links.send(1, engine('b'));
         await Promise.resolve();
-        expect(posted.splice(0)).toEqual([[engine('a'), engine('b')]]);
+        expect(posted.splice(0)).toEqual([[engine('a'), engine('b'), round]]);
         nowMs += 0.5;
       }
     });
@@ -105,7 +106,15 @@ describe('the links between realtime loops', () => {
       await Promise.resolve();
       expect(posted).toEqual([]);
       await new Promise((resolve) => setImmediate(resolve));
-      expect(posted).toEqual([[engine('a'), engine('b')]]);
+      expect(posted).toEqual([[engine('a'), engine('b'), 1]]);
+    });
+
+    it('sends a message at once that must be posted, behind those that wait', async () => {
+      links.send(1, engine('a'));
+      links.post(1, engine('b'));
+      expect(posted.splice(0)).toEqual([[engine('a'), engine('b'), 0]]);
+      await Promise.resolve();
+      expect(posted).toEqual([]);
     });
   });
 

@@ -1,17 +1,16 @@
+import { LoopCounts } from './loop-counts.ts';
+import { LoopInbox, type Receive } from './loop-inbox.ts';
 import type { LoopMessage, LoopPorts } from './messages.ts';
 
 /** If messages were posted less than this before, further ones wait for the end of the turn. Milliseconds. */
 const PAUSE_MS = 0.5;
 
-/** Handles messages that another loop sent in one batch. */
-type Receive = (from: number, messages: readonly LoopMessage[]) => void;
-
 export interface LoopLinksOptions {
   /** The number of this loop. Loop 0 runs on the main thread. */
   readonly index: number;
   readonly ports: LoopPorts;
-  /** The memory in which all loops count handled messages; see `createHandledCounts`. */
-  readonly handled: SharedArrayBuffer;
+  /** The memory of `LoopCounts`. */
+  readonly counts: SharedArrayBuffer;
 }
 
 /**
@@ -27,22 +26,23 @@ export interface LoopLinksOptions {
  */
 export class LoopLinks implements Disposable {
   readonly index: number;
+  readonly counts: LoopCounts;
   private readonly ports: LoopPorts;
+  private readonly inbox: LoopInbox;
   /** Messages to post, by loop. */
-  private readonly batches: LoopMessage[][];
+  private readonly batches: (LoopMessage | number)[][];
   private isFlushPending = false;
   private postedAtMs = Number.NEGATIVE_INFINITY;
-  /** Messages sent so far, by loop. Wraps around at 2^32, as `handled` does. */
+  /** Messages sent so far, by loop. Wraps around at 2^32, as counts of `LoopCounts` do. */
   private readonly sent: Int32Array;
-  /** Handled messages by sender and receiver. */
-  private readonly handled: Int32Array<SharedArrayBuffer>;
 
-  constructor({ index, ports, handled }: LoopLinksOptions) {
+  constructor({ index, ports, counts }: LoopLinksOptions) {
     this.index = index;
+    this.counts = new LoopCounts(counts, ports.length);
+    this.inbox = new LoopInbox({ index, ports, counts: this.counts });
     this.ports = ports;
     this.batches = ports.map(() => []);
     this.sent = new Int32Array(ports.length);
-    this.handled = new Int32Array(handled);
   }
 
   /** The number of realtime loops. */
@@ -77,8 +77,29 @@ export class LoopLinks implements Disposable {
    * other loop is slower than they are.
    */
   backlog(loop: number): number {
-    const handled = Atomics.load(this.handled, this.placeOf(this.index, loop));
-    return ((this.sent[loop] ?? 0) - handled) | 0;
+    return ((this.sent[loop] ?? 0) - this.counts.handledOf(this.index, loop)) | 0;
+  }
+
+  /** Sends a message at once, behind those that wait for the end of this callback or turn. */
+  post(loop: number, message: LoopMessage): void {
+    this.batches[loop]?.push(message);
+    this.sent[loop] = (this.sent[loop] ?? 0) + 1;
+    this.flushTo(loop);
+  }
+
+  /** See `LoopInbox.open`. */
+  receive(receive: Receive, goesAhead?: (message: LoopMessage) => boolean): void {
+    this.inbox.open(receive, goesAhead);
+  }
+
+  /** Whether other loops have posted something that this one has not handled. */
+  get isBehind(): boolean {
+    return this.inbox.isBehind;
+  }
+
+  /** See `LoopInbox.catchUp`. */
+  catchUp(): void {
+    this.inbox.catchUp();
   }
 
   /** Sends a message to every other loop. */
@@ -88,39 +109,28 @@ export class LoopLinks implements Disposable {
     }
   }
 
-  /** Starts receiving. Delivers earlier messages first. */
-  receive(receive: Receive): void {
-    for (const [from, port] of this.ports.entries()) {
-      if (port === undefined) continue;
-      port.onmessage = ({ data }: { readonly data: readonly LoopMessage[] | string }) => {
-        const messages = typeof data === 'string' ? [data] : data;
-        receive(from, messages);
-        Atomics.add(this.handled, this.placeOf(from, this.index), messages.length);
-      };
-    }
-  }
-
   /** Sends queued messages, and closes the ports. */
   [Symbol.dispose](): void {
     this.flush();
     for (const port of this.ports) port?.close();
   }
 
-  private placeOf(from: number, to: number): number {
-    return from * this.count + to;
-  }
-
   private flush(): void {
     this.isFlushPending = false;
     this.postedAtMs = performance.now();
-    for (const [loop, batch] of this.batches.entries()) {
-      if (batch.length === 0) continue;
-      const [first] = batch;
-      this.ports[loop]?.postMessage(
-        batch.length === 1 && typeof first === 'string' ? first : batch,
-      );
-      this.batches[loop] = [];
-    }
+    for (const loop of this.batches.keys()) this.flushTo(loop);
+  }
+
+  /** Sends at once what waits for the end of this callback or turn. */
+  flushTo(loop: number): void {
+    const batch = this.batches[loop] ?? [];
+    if (batch.length === 0) return;
+    this.batches[loop] = [];
+    const [first] = batch;
+    const isText = batch.length === 1 && typeof first === 'string';
+    if (!isText) batch.push(this.counts.drawTicket(loop));
+    this.ports[loop]?.postMessage(isText ? first : batch);
+    this.counts.addPosted(this.index, loop);
   }
 }
 
@@ -138,9 +148,4 @@ export function linkLoops(count: number): LoopPorts[] {
     }
   }
   return ports;
-}
-
-/** Allocates the memory in which this many loops count handled messages. */
-export function createHandledCounts(loops: number): SharedArrayBuffer {
-  return new SharedArrayBuffer(loops * loops * Int32Array.BYTES_PER_ELEMENT);
 }

@@ -245,8 +245,8 @@ export interface RealtimeStart {
   /** The ports to the other realtime loops. */
   readonly loopPorts: LoopPorts;
   readonly serverName: string;
-  /** The memory in which the links count handled messages. */
-  readonly handled: SharedArrayBuffer;
+  /** The memory of `LoopCounts`. */
+  readonly counts: SharedArrayBuffer;
   /** The memory of what all loops count together. */
   readonly countedTogether: LoopTotals;
   readonly initial: InitialState;

@@ -4,6 +4,7 @@ import type { App } from '../../channels/app.ts';
 import { Revocations } from '../../channels/grants/revocations.ts';
 import type { Usage } from '../../channels/usage/usage.ts';
 import { stateAllPlaces } from '../../channels/users/user-places.ts';
+import { isForHome } from '../../engines/threads/messages.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { messageOf } from '../../runtime/error-code.ts';
 import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
@@ -119,7 +120,10 @@ export class RealtimeLoop {
     });
     this.usageReports = startUsageReports(usage, toBackground);
     this.unreadable = new UnreadableMessages({ log, meter, clock: monotonicTimers });
-    links.receive((from, messages) => this.receiveFromLoop(from, messages));
+    links.receive(
+      (from, messages) => this.receiveFromLoop(from, messages),
+      core.engine.threads && ((message) => isOfEngine(message) && isForHome(message)),
+    );
     quotas.exchange?.start();
   }
 
@@ -296,6 +300,7 @@ export class RealtimeLoop {
     const { links, log } = this.base;
     const { engine, hub } = this.core;
     const { gone, usersLimited } = apps.replace(list, deleted);
+    links.counts.appsChanged(links.index);
     engine.appsChanged();
     taps.apply();
     for (const app of usersLimited) void stateAllPlaces(hub, app);

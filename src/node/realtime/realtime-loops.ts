@@ -2,7 +2,8 @@ import { listenPort } from '../../runtime/listen-host.ts';
 import { withTimeout } from '../../runtime/system-timers.ts';
 import type { Certificate } from '../../runtime/tls/certificate.ts';
 import { freeSocketPath } from '../free-socket-path.ts';
-import { createHandledCounts, LoopLinks, linkLoops } from '../link/loop-links.ts';
+import { shareLoopCounts } from '../link/loop-counts.ts';
+import { LoopLinks, linkLoops } from '../link/loop-links.ts';
 import { createLoopTotals, type LoopTotals } from '../link/loop-totals.ts';
 import type {
   InitialState,
@@ -52,7 +53,7 @@ export class RealtimeLoops {
   private readonly threads: RealtimeThread[] = [];
   private readonly ports: ReturnType<typeof linkLoops>;
   private readonly countedTogether: LoopTotals;
-  private readonly handled: SharedArrayBuffer;
+  private readonly counts: SharedArrayBuffer;
   private portLock: PortLock | undefined;
   private readonly reportDeath: (why: string) => void;
   private readonly stopTime: StopTime;
@@ -68,8 +69,8 @@ export class RealtimeLoops {
     const count = 1 + options.backgroundPorts.length;
     this.ports = linkLoops(count);
     this.countedTogether = createLoopTotals(count);
-    this.handled = createHandledCounts(count);
-    const links = new LoopLinks({ index: 0, ports: this.ports[0] ?? [], handled: this.handled });
+    this.counts = shareLoopCounts(count);
+    const links = new LoopLinks({ index: 0, ports: this.ports[0] ?? [], counts: this.counts });
     const { countedTogether } = this;
     this.first = new RealtimeLoop({ ...options, links, countedTogether }, initial);
   }
@@ -93,7 +94,7 @@ export class RealtimeLoops {
         loopPorts: this.ports[index] ?? [],
         countedTogether: this.countedTogether,
         serverName,
-        handled: this.handled,
+        counts: this.counts,
         initial,
         tls,
         redisTls,

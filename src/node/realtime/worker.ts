@@ -114,7 +114,7 @@ function openLoop(start: RealtimeStart): OpenLoop {
       logLinesDropped: opened.droppedLines,
       serverName: start.serverName,
       toBackground,
-      links: new LoopLinks({ index, ports: loopPorts, handled: start.handled }),
+      links: new LoopLinks({ index, ports: loopPorts, counts: start.counts }),
       countedTogether: start.countedTogether,
     },
     start.initial,

@@ -28,7 +28,7 @@ export class ModelledPort {
   set onmessage(handler: ((event: { readonly data: unknown }) => void) | undefined) {
     this.handler = handler;
     this.context = this.network.kernel.context;
-    for (const data of this.waiting.splice(0)) this.pass(data);
+    for (const _ of this.waiting) this.pass();
   }
 
   postMessage(message: unknown): void {
@@ -41,16 +41,22 @@ export class ModelledPort {
     this.isClosed = true;
   }
 
-  private take(data: unknown): void {
-    if (this.handler === undefined) this.waiting.push(data);
-    else this.pass(data);
+  /** Takes the next message before its event. */
+  takePosted(): { readonly message: unknown } | undefined {
+    return this.waiting.length === 0 ? undefined : { message: this.waiting.shift() };
   }
 
-  private pass(data: unknown): void {
+  private take(data: unknown): void {
+    this.waiting.push(data);
+    if (this.handler !== undefined) this.pass();
+  }
+
+  private pass(): void {
     const { network, context } = this;
     if (context === undefined) return;
     network.post(context, () => {
-      if (!this.isClosed) this.handler?.({ data });
+      const taken = this.takePosted();
+      if (taken !== undefined && !this.isClosed) this.handler?.({ data: taken.message });
     });
   }
 }

@@ -27,7 +27,7 @@ export class ModelledThread {
 
   async open(start: RealtimeStart): Promise<void> {
     await this.run(() => {
-      const { config, memory, tls, redisTls, serverName, index, loopPorts, handled } = start;
+      const { config, memory, tls, redisTls, serverName, index, loopPorts, counts } = start;
       const { backgroundPort, countedTogether } = start;
       const loop = new RealtimeLoop(
         {
@@ -36,7 +36,7 @@ export class ModelledThread {
           log: this.host.log,
           logLinesDropped: () => 0,
           toBackground: (message) => backgroundPort.postMessage(message),
-          links: new LoopLinks({ index, ports: loopPorts, handled }),
+          links: new LoopLinks({ index, ports: loopPorts, counts }),
         },
         structuredClone(start.initial),
       );

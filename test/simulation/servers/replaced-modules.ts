@@ -17,6 +17,10 @@ const replaced: readonly ReplacedModule[] = [
     text: `export { ModelledThread as RealtimeThread } from ${JSON.stringify(join(import.meta.dir, 'modelled-thread.ts'))};`,
   },
   {
+    module: /\/src\/node\/link\/take-posted\.ts$/,
+    text: 'export const takePosted = (port) => port.takePosted();',
+  },
+  {
     // As on a system that does not tell its limits.
     module: /\/src\/node\/open-files\.ts$/,
     text: `

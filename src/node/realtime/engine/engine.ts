@@ -90,13 +90,23 @@ export function openEngine(options: LoopEngineOptions): LoopEngine {
     const authority = new MemoryEngine({ ...options, monotonic: monotonicTimers });
     return ofHome(options.apps, { authority, home: authority.home, threads: undefined });
   }
+  const { counts, index } = links;
   const threads = new ThreadsEngine({
     ...options,
     monotonic: monotonicTimers,
     loop: links.index,
     loops: links.count,
-    send: (to, message) => links.send(to, message),
-    backlog: (loop) => links.backlog(loop),
+    others: {
+      send: (to, message) => links.send(to, message),
+      post: (to, message) => links.post(to, message),
+      flush: (to) => links.flushTo(to),
+      backlog: (loop) => links.backlog(loop),
+      isBehind: () => links.isBehind,
+      catchUp: () => links.catchUp(),
+      isCongested: (loop) => counts.isCongested(loop),
+      setCongested: (isCongested) => counts.setCongested(index, isCongested),
+      haveSameApps: (loop) => counts.haveSameApps(index, loop),
+    },
   });
   return ofHome(options.apps, { authority: threads, home: threads.home, threads });
 }

@@ -2,7 +2,8 @@ import { afterEach, expect, it } from 'bun:test';
 import { appWith } from '../../../channels/hub.fixture.ts';
 import { Usage } from '../../../channels/usage/usage.ts';
 import { systemTimers } from '../../../runtime/system-timers.ts';
-import { createHandledCounts, LoopLinks, linkLoops } from '../../link/loop-links.ts';
+import { shareLoopCounts } from '../../link/loop-counts.ts';
+import { LoopLinks, linkLoops } from '../../link/loop-links.ts';
 import { isOfEngine } from '../../link/messages.ts';
 import { QuotaExchange } from './quota-exchange.ts';
 
@@ -16,9 +17,9 @@ const log = { debug: silent, info: silent, warn: silent, error: silent };
 
 /** Loops in this thread that exchange what they have taken of one app. */
 function loopsWith(count: number, app = appWith(), { onTimer = true } = {}) {
-  const handled = createHandledCounts(count);
+  const counts = shareLoopCounts(count);
   return linkLoops(count).map((ports, index) => {
-    const links = new LoopLinks({ index, ports, handled });
+    const links = new LoopLinks({ index, ports, counts });
     const quotas = new QuotaExchange(links);
     const usage = new Usage({
       clock: systemTimers,

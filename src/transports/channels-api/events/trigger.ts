@@ -129,14 +129,16 @@ export function publishAll(
   triggers: readonly Trigger[],
 ): MaybePromise<readonly (EventId | undefined)[]> {
   const events: ChannelEvent[] = [];
+  let left = triggers.reduce((sum, { channels }) => sum + channels.length, 0);
+  const areInOrder = left <= IN_ORDER_MAX;
   for (const { name, data, except, idempotencyKey, channels } of triggers) {
     for (const channel of channels) {
-      events.push({ app, channel, name, data, except, key, idempotencyKey });
+      left--;
+      const isFollowed = areInOrder && left > 0;
+      events.push({ app, channel, name, data, except, key, idempotencyKey, isFollowed });
     }
   }
-  return events.length > IN_ORDER_MAX
-    ? mapAll(events, (event) => publish(hub, event))
-    : publishInOrder(hub, events);
+  return areInOrder ? publishInOrder(hub, events) : mapAll(events, (event) => publish(hub, event));
 }
 
 function publishInOrder(
