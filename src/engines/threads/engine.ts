@@ -3,7 +3,6 @@ import type { Append, AppendOutcome } from '../../channels/appending/append.ts';
 import { type Broadcaster, broadcast } from '../../channels/broadcast.ts';
 import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
-import { historyRuleOf } from '../../channels/history/history-rule.ts';
 import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import { after, type MaybePromise, mapAll, undoIfFailed } from '../../channels/maybe-promise.ts';
@@ -38,11 +37,9 @@ import type { EngineLinks } from './engine-links.ts';
 import { TopicHomeServer } from './home-server.ts';
 import type { EngineMessage, HomeAnswerTo, Question } from './messages.ts';
 import { Questions } from './questions.ts';
+import { RemotePublisher } from './remote-publisher.ts';
 import { ThreadsWalk } from './walk.ts';
 import { PendingWatches } from './watches.ts';
-
-/** Of so many events that need no answer, one is answered to measure how long that takes. */
-const POSTED_PER_MEASURED = 64;
 
 export interface ThreadsEngineOptions {
   /** The number of this loop, and of all loops. */
@@ -81,10 +78,9 @@ export class ThreadsEngine implements Authority {
   private readonly questions: readonly Questions[];
   private readonly server: TopicHomeServer;
   private readonly congestion: Congestion;
+  private readonly remote: RemotePublisher;
   private readonly watches = new PendingWatches();
   private walks = 0;
-  /** Events that needed no answer. */
-  private posted = 0;
   /** What this loop states while it catches up with the others. */
   private delayed: (() => void)[] | undefined;
 
@@ -112,6 +108,8 @@ export class ThreadsEngine implements Authority {
       notifyWatchers: (sent, userId, isOnline) => this.notifyWatchers(sent, userId, isOnline),
     });
     this.congestion = new Congestion({ loop, loops, others, timers });
+    const { congestion, questions } = this;
+    this.remote = new RemotePublisher({ others, questions, congestion });
     this.server = new TopicHomeServer({
       home: this.home,
       apps,
@@ -207,46 +205,10 @@ export class ThreadsEngine implements Authority {
   }
 
   publish(publication: Publication): MaybePromise<EventId | undefined> {
-    const { app, channel, makeFrame, except, cause, remember, trace, ask, sentTo } = publication;
-    const { idempotencyKey, stops } = publication;
-    const home = this.homeOf(app, channel);
-    if (home === this.loop) return this.here(() => this.publishHere(publication));
-    const { name, data } = remember ?? {};
-    const frame = makeFrame();
-    if (ask !== undefined) {
-      const event = [channel, frame, except, cause, name, data, trace, ask] as const;
-      return this.ask(home, ['publish-ask', app.id, ...event], ([id, loops]) => {
-        sentTo?.(loops);
-        return id;
-      });
-    }
-    const event = [channel, frame, except, cause, name, data, trace] as const;
-    if (!this.needsAnswer(publication, home)) {
-      if (this.posted++ % POSTED_PER_MEASURED > 0) {
-        this.others.post(home, ['post', app.id, ...event]);
-      } else {
-        // Nobody waits for it, but the metric needs to know how long homes take.
-        this.ask(home, ['publish', app.id, ...event, idempotencyKey], nothing).catch(nothing);
-        this.others.flush(home);
-      }
-      return after(this.congestion.passTo(home), nothing);
-    }
-    return this.ask(home, ['publish', app.id, ...event, idempotencyKey, stops], same);
-  }
-
-  /** Whether the home of an event must say what became of it. */
-  private needsAnswer(
-    { app, channel, cause, idempotencyKey, stops, isFollowed }: Publication,
-    home: Loop,
-  ) {
-    return (
-      idempotencyKey !== undefined ||
-      stops !== undefined ||
-      isFollowed === true ||
-      (cause === 'backend' && historyRuleOf(app, channel) !== undefined) ||
-      // The home may not know the app yet, or not the rule of its history.
-      !this.others.haveSameApps(home)
-    );
+    const home = this.homeOf(publication.app, publication.channel);
+    return home === this.loop
+      ? this.here(() => this.publishHere(publication))
+      : this.remote.publish(home, publication);
   }
 
   private publishHere(publication: Publication): MaybePromise<EventId | undefined> {
