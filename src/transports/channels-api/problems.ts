@@ -54,7 +54,7 @@ export const statuses = {
   },
   'origin-not-allowed': {
     status: 403,
-    when: 'A page reads channels with `key` alone, and its origin is not in `allowedOrigins` of the app.',
+    when: 'A page reads channels with `key` alone or a token, and its origin is not in `allowedOrigins` of the app.',
     advice: 'List the origin in `allowedOrigins`, or let the backend sign the URL.',
   },
   'over-quota': {

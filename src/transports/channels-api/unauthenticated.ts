@@ -12,6 +12,8 @@ export type AuthMistake =
   | 'clock'
   | 'expired'
   | 'unsigned'
+  | 'token'
+  | 'not-covered'
   | 'body'
   | 'signature';
 
@@ -80,6 +82,18 @@ export const authMistakes: Record<AuthMistake, MistakeRow> = {
     title: 'Unsigned: a request with `key` alone names a channel that is not public',
     when: 'A request to read channels has `key` and no signature, and a channel is private, encrypted, a presence or a user channel.',
     advice: 'Let your backend sign the URL.',
+  },
+  token: {
+    text: 'Invalid token:',
+    when: 'A request to read channels has a token in `Authorization` that is wrong, has ended or is revoked.',
+    advice:
+      'The text says what is wrong. If it has ended, get a new one; *Check an authorisation* in the dashboard examines it.',
+  },
+  'not-covered': {
+    text: 'CHANNEL: the token does not cover it',
+    title: 'Not covered: a token names no right to subscribe to a channel that a request reads',
+    when: 'A request to read channels has a token in `Authorization` that does not let its bearer subscribe to the channel.',
+    advice: 'Give the token the channel, with `subscribe`, or let your backend sign the URL.',
   },
   body: {
     text: 'Invalid body_md5',

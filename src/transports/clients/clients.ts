@@ -241,6 +241,11 @@ export class Clients {
     return connection.pongsOwed;
   }
 
+  /** Charges the address of a client whose connection was never opened for what it has cost. */
+  notOpened(connection: ClientConnection): void {
+    this.addressRates.count(connection.address, connection.frameDebt);
+  }
+
   /** Forgets a closed connection, and removes it from its channels. Returns whether it was a slow consumer. */
   closed(connection: ClientConnection): boolean {
     // Before its departure is published: that may make the slow consumers be looked for again.

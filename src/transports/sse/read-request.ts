@@ -49,14 +49,18 @@ export interface Reading {
   readonly places: readonly ReaderPlace[];
   /** Milliseconds since 1970; `Infinity`: never. */
   readonly expiresAtMs: number;
+  /** Decides about channels that are not public; `undefined`: nothing is left to decide. */
+  readonly token: string | undefined;
 }
 
 /** The app of a request, and its parameters as far as they are confirmed. */
 interface Reader {
   readonly app: App;
-  readonly key: string;
+  /** `undefined`: it has a token. */
+  readonly key: string | undefined;
   readonly parameters: readonly Parameter[];
   readonly isSigned: boolean;
+  readonly token?: string | undefined;
 }
 
 /** Decides what a request may read. One channel that it may not read refuses all. */
@@ -67,7 +71,7 @@ export function readStreamRequest(
 ): Reading | ApiRefusal {
   const reader = identify(apps, head, nowMs);
   if (reader instanceof ApiRefusal) return reader;
-  const { app, key, parameters, isSigned } = reader;
+  const { app, key, parameters, isSigned, token } = reader;
   const refused = refuseReader(reader, head);
   if (refused !== undefined) return refused;
   const channels = readChannels(head.path, parameters);
@@ -79,10 +83,11 @@ export function readStreamRequest(
   const expires = isSigned ? expiryOf(parameters) : undefined;
   return {
     app,
-    keyUse: app.keyUses?.of(key),
+    keyUse: key === undefined ? undefined : app.keyUses?.of(key),
     channels,
     places,
     expiresAtMs: expires === undefined ? Number.POSITIVE_INFINITY : expires * 1000,
+    token,
   };
 }
 
@@ -91,6 +96,8 @@ function identify(apps: AppDirectory, head: StreamHead, nowMs: number): Reader |
   const appId = decodeLeniently(head.path.appId);
   const given = hasTooManyParameters(target.query) ? [] : readQuery(target.query);
   const key = parameterOf(given, 'key');
+  const byToken = identifyByToken(apps, head, given);
+  if (byToken !== undefined) return byToken;
   if (key === undefined || given.some(({ name }) => name.startsWith('auth_'))) {
     const signed = { appId, method: 'GET', target, pathPrefix, mayBePresigned: true };
     const known = authenticate(apps, signed, nowMs);
@@ -105,9 +112,23 @@ function identify(apps: AppDirectory, head: StreamHead, nowMs: number): Reader |
     : new Unauthenticated('key-of-another-app', 'Unknown key', app);
 }
 
+/** Only if there is nothing else, so that a header which others have added changes nothing. */
+function identifyByToken(
+  apps: AppDirectory,
+  { path, headers }: StreamHead,
+  given: readonly Parameter[],
+): Reader | undefined {
+  if (given.some(({ name }) => name === 'key' || name.startsWith('auth_'))) return undefined;
+  const [, token] = /^bearer +([^ ]+) *$/i.exec(headers.get('authorization') ?? '') ?? [];
+  if (token === undefined) return undefined;
+  const app = apps.byId(decodeLeniently(path.appId));
+  if (app?.grants === undefined) return undefined;
+  return { app, key: undefined, parameters: given, isSigned: false, token };
+}
+
 /** Refuses a reader whatever it wants to read. */
 function refuseReader(
-  { app, parameters, isSigned }: Reader,
+  { app, key, parameters, isSigned }: Reader,
   { path, headers }: StreamHead,
 ): ApiRefusal | undefined {
   if (!app.enabled) return new ApiRefusal('app-disabled', 'The app is disabled');
@@ -115,7 +136,8 @@ function refuseReader(
   if (!isSigned && origin !== null && !allowsOrigin(app.allowedOrigins, origin)) {
     return new ApiRefusal('origin-not-allowed', 'Origin not allowed');
   }
-  const known = ['after', isSigned ? 'expires' : 'key'];
+  const known = ['after'];
+  if (key !== undefined) known.push(isSigned ? 'expires' : 'key');
   if (path.channelText === undefined) known.push('channels');
   return refuseExtraneous(parameters.filter(({ name }) => !known.includes(name)));
 }
@@ -143,7 +165,7 @@ function readChannels(
 }
 
 function refuseChannels(
-  { app, isSigned }: Reader,
+  { app, isSigned, token }: Reader,
   channels: readonly ChannelName[],
 ): ApiRefusal | undefined {
   const { channelsPerConnection } = app.limits;
@@ -153,7 +175,8 @@ function refuseChannels(
     );
   }
   const closed = channels.find(
-    (channel) => needsAuthorisation(channel) || channel.kind === 'server-to-user',
+    (channel) =>
+      (needsAuthorisation(channel) && token === undefined) || channel.kind === 'server-to-user',
   );
   return isSigned || closed === undefined
     ? undefined

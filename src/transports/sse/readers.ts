@@ -58,15 +58,14 @@ export class Readers implements ReaderEvents {
     return this.open.size;
   }
 
-  /** Makes a connection, for which the app has a place, and room for it; or returns why it is refused, and gives the place back. */
+  /** Makes a connection, which is not open yet. */
   make(
     { app, keyUse, channels, places, expiresAtMs }: Reading,
     address: PackedAddress,
-  ): ReaderConnection | RefusedClient {
-    const { connections, clients, room } = this.options;
-    const connection = new ReaderConnection({
+  ): ReaderConnection {
+    return new ReaderConnection({
       app,
-      firstHalf: connections.newFirstHalf(),
+      firstHalf: this.options.connections.newFirstHalf(),
       address,
       keyUse,
       text: new StreamText(
@@ -76,9 +75,14 @@ export class Readers implements ReaderEvents {
       expiresAtMs,
       events: this,
     });
+  }
+
+  /** Makes room for a connection, for which the app has a place; or returns why it is refused, and gives the place back. */
+  makeRoomFor(connection: ReaderConnection): RefusedClient | undefined {
+    const { clients, room } = this.options;
     const full = room.makeFor(connection);
-    if (full !== undefined) clients.releasePlace(app);
-    return full ?? clients.makeRoomFor(connection) ?? connection;
+    if (full !== undefined) clients.releasePlace(connection.app);
+    return full ?? clients.makeRoomFor(connection);
   }
 
   /** Opens a connection that has a response, and enters its channels, one after the other. */
@@ -153,11 +157,6 @@ export class Readers implements ReaderEvents {
     if (this.options.unread.hold(answer)) this.leaving.set(connection, answer);
     else connection.drop('left');
   }
-}
-
-/** What `Readers.make` has made, if it is no refusal. */
-export function isMade(made: ReaderConnection | RefusedClient): made is ReaderConnection {
-  return made instanceof ReaderConnection;
 }
 
 /** The app of a reading is served no longer, or in another way. */

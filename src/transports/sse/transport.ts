@@ -1,5 +1,4 @@
 import type { Server } from 'bun';
-import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
@@ -9,7 +8,7 @@ import { announcedLength } from '../body-intake.ts';
 import { ApiRefusal, invalid, refuseRequest, statuses } from '../channels-api/problems.ts';
 import { type ApiMeter, ApiRefusals } from '../channels-api/refusals.ts';
 import type { ClientAddresses } from '../client-address.ts';
-import { addressOf, type PackedAddress, packAddress } from '../clients/addresses/packed-address.ts';
+import { addressOf, packAddress } from '../clients/addresses/packed-address.ts';
 import type { Clients, RefusedClient } from '../clients/clients.ts';
 import { closeCodes } from '../clients/closing/close-codes.ts';
 import type { KeepAlive } from '../keep-alive.ts';
@@ -18,13 +17,17 @@ import { StreamResponse } from '../stream-response.ts';
 import { OPEN_TO_ALL, PREFLIGHT_HEADERS, STREAM_HEADERS } from './headers.ts';
 import { type Reading, readStreamRequest, type StreamPath } from './read-request.ts';
 import type { ReaderConnection } from './reader-connection.ts';
-import { isMade, isOutdated, type Readers } from './readers.ts';
+import { isOutdated, type Readers } from './readers.ts';
 import { protocolText, TRY_LATER } from './stream-text.ts';
+import { takeToken } from './take-token.ts';
 
 export interface ReaderTransportOptions {
   readonly hub: Hub;
   readonly apps: AppDirectory;
-  readonly clients: Pick<Clients, 'mayConnect' | 'takePlace' | 'releasePlace' | 'refuse'>;
+  readonly clients: Pick<
+    Clients,
+    'mayConnect' | 'takePlace' | 'releasePlace' | 'refuse' | 'notOpened'
+  >;
   readonly readers: Readers;
   readonly addresses: ClientAddresses;
   readonly pathPrefix: string;
@@ -41,10 +44,10 @@ interface StreamExchange {
   readonly target: RequestTarget;
 }
 
-/** A request that a connection could be made for. */
+/** A request, and the connection that it gets if nothing is against it. */
 interface Asked {
   readonly reading: Reading;
-  readonly address: PackedAddress;
+  readonly connection: ReaderConnection;
 }
 
 /** When whoever is refused for the moment may come back. Seconds. */
@@ -77,8 +80,33 @@ export class ReaderTransport {
     const { keepAlive } = this.options;
     const asked = this.ask(exchange);
     if (asked instanceof Response) return keepAlive.answer(exchange, asked);
-    const { app } = asked.reading;
-    return after(this.options.clients.takePlace(app), (hasPlace) => {
+    return after(this.admit(exchange, asked), (refused) =>
+      refused === undefined ? this.place(exchange, asked) : keepAlive.answer(exchange, refused),
+    );
+  }
+
+  /** Decides about a token, before anything is taken for its client; `undefined`: it may read. */
+  private admit(
+    exchange: StreamExchange,
+    { reading, connection }: Asked,
+  ): MaybePromise<Response | undefined> {
+    const { hub, clients } = this.options;
+    const { token, channels } = reading;
+    if (token === undefined) return undefined;
+    const { request } = exchange;
+    const taken = takeToken(hub, connection, { token, channels, signal: request.signal });
+    return after(taken, (refused) => {
+      if (refused === undefined) return undefined;
+      clients.notOpened(connection);
+      return refused === 'later'
+        ? this.later(request, 'overloaded')
+        : this.refuse(exchange, refused);
+    });
+  }
+
+  private place(exchange: StreamExchange, asked: Asked): MaybePromise<Response> {
+    const { keepAlive, clients } = this.options;
+    return after(clients.takePlace(asked.reading.app), (hasPlace) => {
       const begun = this.placed(exchange, asked, hasPlace);
       return begun instanceof Response
         ? keepAlive.answer(exchange, begun)
@@ -88,7 +116,7 @@ export class ReaderTransport {
 
   /** Reads a request, or answers one that gets no stream. */
   private ask(exchange: StreamExchange): Asked | Response {
-    const { apps, clients, hub, pathPrefix } = this.options;
+    const { apps, clients, hub, pathPrefix, readers } = this.options;
     const { request, path, target } = exchange;
     const { method, headers } = request;
     if (method === 'OPTIONS') {
@@ -108,33 +136,34 @@ export class ReaderTransport {
     const head = { path, target, headers, pathPrefix };
     const reading = readStreamRequest(apps, head, hub.clock.now());
     if (reading instanceof ApiRefusal) return this.refuse(exchange, reading);
-    return this.isStopping ? this.later(request, 'stopping') : { reading, address };
+    if (this.isStopping) return this.later(request, 'stopping');
+    return { reading, connection: readers.make(reading, address) };
   }
 
   /** Goes on once the quota of the app has answered. */
   private placed(
     exchange: StreamExchange,
-    { reading, address }: Asked,
+    { reading, connection }: Asked,
     hasPlace: boolean,
   ): StreamResponse | Response {
     const { apps, clients, readers, hub, meter } = this.options;
     const { app } = reading;
-    if (!hasPlace) return this.overQuota(app, address);
+    if (!hasPlace) return this.overQuota(connection);
     // Both may have changed in the meantime.
     const isGone = exchange.request.signal.aborted;
     if (isGone || isOutdated(reading, apps.byId(app.id))) {
       clients.releasePlace(app);
       return this.refuse(exchange, new ApiRefusal('app-disabled', 'The app is disabled'));
     }
-    const made = readers.make(reading, address);
-    if (!isMade(made)) {
-      this.refuseClient(made);
+    const full = readers.makeRoomFor(connection);
+    if (full !== undefined) {
+      this.refuseClient(full);
       return this.later(exchange.request, 'overloaded');
     }
-    const response = this.open(exchange, made);
+    const response = this.open(exchange, connection);
     hub.usage.charge(app, 1, 'clients');
     meter.count('requests', 1, '200');
-    readers.begin(made, reading);
+    readers.begin(connection, reading);
     return response;
   }
 
@@ -156,7 +185,7 @@ export class ReaderTransport {
     return response;
   }
 
-  private overQuota(app: App, address: PackedAddress): Response {
+  private overQuota({ app, address }: ReaderConnection): Response {
     const problem = 'app-over-quota';
     const { message } = closeCodes[problem];
     this.refuseClient({ problem, message, address: addressOf(address), app });
