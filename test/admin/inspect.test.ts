@@ -56,6 +56,16 @@ describe('the admin API shows', () => {
       [ada.socketId, bob.socketId].toSorted(),
     );
     expect(cached.ageMs).toBeLessThan(60_000);
+    expect(cached).toMatchObject({ value: null });
+    const append = { id: 'm1', at: 0, end: true };
+    await app.trigger({ name: 'answer', channel: 'cache-value', data: 'é"', append });
+    expect((await ask(app, '/channels/cache-value')).json).toMatchObject({
+      cached: {
+        name: 'answer',
+        data: '{"id":"m1","at":0,"text":"é\\"","end":true}',
+        value: { id: 'm1', length: 2, hasEnded: true },
+      },
+    });
     expect((await ask(app, '/channels/empty')).json).toMatchObject({
       occupied: false,
       subscriptions: 0,

@@ -74,7 +74,16 @@ export const inspectOperations: readonly Operation[] = [
             name: z.string(),
             data: z.string().nullable().describe(`null for encrypted channels, too. ${HIDDEN}`),
             bytes: count.describe('The length of the data.'),
-            ageMs: count.describe('How long ago it was sent.'),
+            ageMs: count.describe('How long ago it was sent, or the last piece of a value.'),
+            value: z
+              .strictObject({
+                id: z.string(),
+                length: count.describe('UTF-16 units.'),
+                hasEnded: z.boolean(),
+              })
+              .meta({ id: 'GrowingValue' })
+              .nullable()
+              .describe('Set if backends append to it.'),
           })
           .meta({ id: 'CachedEvent' })
           .nullable()
@@ -112,6 +121,7 @@ export const inspectOperations: readonly Operation[] = [
                 data: showsData ? cached.data : null,
                 bytes: Buffer.byteLength(cached.data),
                 ageMs: Math.max(0, Math.round(CACHE_TTL_MS - cached.leftMs)),
+                value: cached.value ?? null,
               },
         servers,
         connections: connections.map((one) => showConnection(one, rights)),

@@ -602,6 +602,7 @@ export type CachedEvent = {
   readonly data: string | null;
   readonly bytes: number;
   readonly ageMs: number;
+  readonly value: GrowingValue | null;
 };
 
 export type ChangedApp = {
@@ -849,6 +850,12 @@ export type GatewayRequest = {
   readonly url: string;
   readonly headers: readonly ({ readonly name: string; readonly value: string })[];
   readonly body: string;
+};
+
+export type GrowingValue = {
+  readonly id: string;
+  readonly length: number;
+  readonly hasEnded: boolean;
 };
 
 export type HistoryRule = {

@@ -36,6 +36,7 @@ export const fullPages: readonly Row[] = [
   [`/apps/{app}/channels/${LONG_CHANNEL}`, 'алиса'],
   ['/apps/{app}/channels/kept-news', 'A client gets after it'],
   ['/apps/{app}/channels/cache-scores', 'Cached event: order.updated'],
+  ['/apps/{app}/channels/cache-answers', 'Value of answer: msg_1', 'growing'],
   ['/apps/{app}/connections', '{socket}'],
   ['/apps/{app}/connections/{socket}', LONG_CHANNEL],
   ['/apps/{app}/problems?channel=private-orders&socket={refused}', 'The client read too slowly'],

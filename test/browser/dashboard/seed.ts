@@ -63,6 +63,8 @@ export async function seed(server: AdminServer & Pick<Fanfare, 'port'>, more = 0
     await member.receive();
   }
   await app.trigger({ name: 'order.updated', channel: 'cache-scores', data: LONG_DATA });
+  const append = { id: 'msg_1', at: 0 };
+  await app.trigger({ name: 'answer', channel: 'cache-answers', data: LONG_DATA, append });
   for (const name of ['first', 'second', LONG_DATA.slice(0, 200)]) {
     await app.trigger({ name, channel: 'kept-news', data: LONG_DATA });
   }

@@ -100,16 +100,31 @@ function Nobody({ app }: { readonly app: string }) {
 function sentence({ subscriptions, users, cached }: ChannelDetails): string {
   const parts = [counted(subscriptions, 'connection')];
   if (users > 0) parts.push(counted(users, 'user'));
-  const event = cached === null ? '' : ` Cached: ${cached.name}, ${duration(cached.ageMs)} old.`;
+  const event = cached === null ? '' : ` ${cachedSentence(cached)}`;
   return `${parts.join(' of ')} now.${event}`;
+}
+
+function cachedSentence({ name, ageMs, value }: NonNullable<ChannelDetails['cached']>): string {
+  if (value === null) return `Cached: ${name}, ${duration(ageMs)} old.`;
+  const state = value.hasEnded ? 'It has ended.' : 'It has not ended.';
+  return `Value: ${value.id}, ${counted(value.length, 'character')}. Last piece ${duration(ageMs)} ago. ${state}`;
 }
 
 function Cached({ cached }: { readonly cached: NonNullable<ChannelDetails['cached']> }) {
   return (
     <Card
-      title={<>Cached event: {cached.name}</>}
+      title={
+        cached.value === null ? (
+          <>Cached event: {cached.name}</>
+        ) : (
+          <>
+            Value of {cached.name}: {cached.value.id}
+          </>
+        )
+      }
       aside={
         <span class="muted small">
+          {cached.value !== null && (cached.value.hasEnded ? 'ended, ' : 'growing, ')}
           {duration(cached.ageMs)} old, {bytes(cached.bytes)}
         </span>
       }

@@ -31,7 +31,6 @@ local function makeRoom(app, topic, amounts, limit, amount, total)
     local own = tonumber(call('ZSCORE', amounts, app) or '0')
     if largest[1] and tonumber(largest[2]) - missing >= own + amount then yielding = largest[1] end
     local oldest = call('ZRANGE', P .. 'k:' .. yielding, 0, 1)
-    -- Several may have been remembered in the same millisecond.
     local one = oldest[1] == topic and oldest[2] or oldest[1]
     if not one or one == topic then return false end
     forgetCached(yielding, one)

@@ -46,7 +46,7 @@ local function text(number) return string.format('%.0f', number) end
  * | `WK:subject` | sorted set by number: the webhook events of one member, or of a channel, that are not stored yet |
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
  * | `K:topic`, `k:app`, `kb` | cached events: end (`x`), name (`n`), data (`d`), id (`i`); their topics by app, in the order of their end; their bytes |
- * | `KV:topic` | the text of a value as it stands in a frame. In `K:topic` it has its own id (`v`), `n`, its end (`e`), UTF-16 units (`l`), bytes (`y`), `e` if it has ended (`q`), whether it should stop (`s`), `i` |
+ * | `KV:topic` | the text of a value as it stands in a frame. In `K:topic` it has its own id (`v`), `n`, its end (`e`), UTF-16 units (`l`), bytes (`y`) and those in a frame (`z`), `e` if it has ended (`q`), whether it should stop (`s`), `i` |
  * | `KN`, `KB`, `KT` | cached events by app, their bytes by app, and `b` the bytes of all |
  * | `HL:topic`, `HM:topic` | the history of a channel: its events, oldest first; `g` generation, `l` last number, `b` id before the first event, `n` newest id, `y` bytes, `s` seconds that an event is kept |
  * | `HO:app`, `HB` | channels of an app by the time of their oldest event; bytes of its histories by app |

@@ -24,7 +24,7 @@ local id, at, units, bytes, piece, isLast = ARGV[10], tonumber(ARGV[12]), tonumb
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
 local K, V, now = P .. 'K:' .. topic, P .. 'KV:' .. topic, nowMs()
-local head = call('HMGET', K, 'v', 'e', 'l', 'y', 'q', 's', 'i')
+local head = call('HMGET', K, 'v', 'e', 'l', 'y', 'q', 's', 'i', 'z')
 if not head[1] or tonumber(head[2]) <= now then head = {} end
 local length, size, stop = tonumber(head[3] or '0'), 0, head[1] == id and head[6] == '1' and '1' or ''
 if at > 0 then
@@ -41,24 +41,24 @@ if at > 0 then
     if last > length or isLast and last == length then return {'ok', 'overlap', text(length)} end
     return isRepeated
   end
-  bytes, size = bytes + tonumber(head[4]), call('STRLEN', V)
+  bytes, size = bytes + tonumber(head[4]), tonumber(head[8])
 end
-if bytes > tonumber(ARGV[8]) or size + #piece > tonumber(ARGV[9]) then return {'ok', 'too-large'} end
+size = size + #piece
+if bytes > tonumber(ARGV[8]) or size > tonumber(ARGV[9]) then return {'ok', 'too-large'} end
 if at == 0 then
   length = 0
   forgetCached(app, topic)
   if not roomFor(app, topic, 1, #piece, eventsMax, bytesMax) then return {'ok', 'no-room'} end
   call('ZINCRBY', KN, 1, app)
   call('HDEL', P .. 'T:' .. topic, 'm')
-else
-  -- As the newest, it is not forgotten to make room for itself.
-  call('ZADD', P .. 'k:' .. app, now + ttl, topic)
-  if not roomFor(app, topic, 0, #piece, eventsMax, bytesMax) then return {'ok', 'no-room'} end
+elseif tonumber(call('HGET', KT, 'b') or '0') + #piece > bytesMax and not roomFor(app, topic, 0, #piece, eventsMax, bytesMax) then
+  return {'ok', 'no-room'}
 end
 length = length + units
+-- The newest of its app now.
 noteCached(app, topic, now + ttl, #piece)
 -- Not named as in other events: servers of earlier releases would send their clients a part as the whole.
-call('HSET', K, 'v', id, 'n', ARGV[11], 'e', text(now + ttl), 'l', text(length), 'y', text(bytes), 'q', isLast and 'e' or '', 's', stop)
+call('HSET', K, 'v', id, 'n', ARGV[11], 'e', text(now + ttl), 'l', text(length), 'y', text(bytes), 'z', text(size), 'q', isLast and 'e' or '', 's', stop)
 call('APPEND', V, piece)
 call('PEXPIRE', K, ttl)
 call('PEXPIRE', V, ttl)
