@@ -7,6 +7,7 @@ import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.t
 import { INSTANCE, instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 import { TcpProxy } from '../../testing/servers/tcp-proxy.ts';
 import { appAt, TestApp } from '../../testing/servers/test-app.ts';
+import { fanfare } from '../cli/run-fanfare.ts';
 
 const PASSWORD = 'hunter2hunter2';
 const SLOW = { id: '7', key: 'slow-slow-slow-slow', secret: 'secret-of-slow-slow' };
@@ -183,6 +184,54 @@ describe('rows over a limit of their app', () => {
     await eventually(() => publishedTo('poor'), (found) => found === 1); // biome-ignore format: one line
     expect(await waitingIn('poor')).toBe(1);
     expect(await failedIn('poor')).toEqual([]);
+  });
+});
+
+describe('operators', () => {
+  it('see who follows each source, what waits and what failed, and nothing secret', async () => {
+    const { json } = await eventually(
+      () => admin(server, 'GET', '/sources'),
+      (answer) => {
+        const { sources } = answer.json as { sources: { state: string; waiting: number }[] };
+        return sources[2]?.waiting === 1 && answer.text.includes('"away"');
+      },
+    );
+    const [first, , poor, cut] = (json as { sources: Record<string, unknown>[] }).sources;
+    const { json: own } = await admin(server, 'GET', '/server');
+    const { name } = own as { name: string };
+    expect(first).toMatchObject({
+      source: 0,
+      schema: 'fanfare',
+      app: APP.id,
+      instance: INSTANCE.id,
+      follower: name,
+      states: [{ server: name, state: 'following', why: '' }],
+    });
+    expect(poor).toMatchObject({ waiting: 1, failed: 0 });
+    expect(JSON.stringify(poor)).toContain('over its message quota');
+    expect(cut).toMatchObject({ follower: null, states: [{ state: 'away' }] });
+
+    const given = ['--config', 'config.json', '--url', `http://127.0.0.1:${server.adminPort}`];
+    const listed = await fanfare(server.directory, ['source', 'list', ...given]);
+    expect(listed.stdout).toContain(`follower  ${name}`);
+    expect(listed.stdout).toContain('waiting   1 for ');
+    expect(listed.stdout).toContain(`away      ${name}: `);
+    const asJson = await fanfare(server.directory, ['source', 'list', '--json', ...given]);
+    expect(JSON.parse(asJson.stdout)).toHaveLength(4);
+
+    const { text: metrics } = await admin(server, 'GET', '//metrics');
+    expect(metrics).toContain('fanfare_source_up{source="0"} 1\n');
+    expect(metrics).toContain('fanfare_source_up{source="3"} 0\n');
+    expect(metrics).toContain('fanfare_source_lag_seconds{source="0"} 0\n');
+    expect(metrics).toMatch(/fanfare_source_rows_total\{result="event"\} [1-9]/);
+    expect(metrics).toMatch(/fanfare_source_rows_total\{result="publish"\} [1-9]/);
+    expect(metrics).toMatch(/fanfare_source_rows_total\{result="failed"\} [1-9]/);
+
+    const { text: conditions } = await admin(server, 'GET', '/conditions');
+    expect(conditions).toContain('"source-away"');
+    for (const text of [JSON.stringify(json), listed.stdout, asJson.stdout, metrics, conditions]) {
+      expect(text).not.toContain(PASSWORD);
+    }
   });
 });
 

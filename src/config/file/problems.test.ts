@@ -276,6 +276,22 @@ describe('problems', () => {
       'store.url: must be a valid address; in a user or a password, characters such as / ? # @ : % must be percent-encoded (%2F %3F %23 %40 %3A %25)',
     ],
     [
+      { sources: [{ url: 'mysql://db/shop', app: '1' }] },
+      'sources[0].url: must begin with postgres:// or postgresql://',
+    ],
+    [
+      { sources: [{ url: 'postgres://u:p@ss/word@db/shop', app: '1' }] },
+      'sources[0].url: must be a valid address; in a user or a password, characters such as / ? # @ : % must be percent-encoded (%2F %3F %23 %40 %3A %25)',
+    ],
+    [
+      { sources: [{ url: 'postgres://db/shop', app: '1', schema: 'x"; DROP TABLE y' }] },
+      'sources[0].schema: must be 1 to 63 of a-z, 0-9 and _, not beginning with a digit',
+    ],
+    [
+      { sources: [{ url: 'postgres://db/shop', app: '1', pollMs: 9 }] },
+      'sources[0].pollMs: must be between 10 and 60000, got 9',
+    ],
+    [
       { port: 1 },
       'port: unknown setting, did you mean "channels.port", "push.port" or "admin.port"?',
     ],

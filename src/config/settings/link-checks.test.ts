@@ -3,6 +3,9 @@ import { loadJson, problemsIn } from '../loading.fixture.ts';
 
 const pair = { certFile: 'c.pem', keyFile: 'c.key' };
 const redis = (url: string, more: object) => ({ engine: { type: 'redis', url, ...more } });
+const source = (query: string) => ({
+  sources: [{ url: `postgres://db/shop${query}`, app: '1' }],
+});
 const postgres = (query: string, tls: object = {}) => ({
   store: { url: `postgres://db/fanfare${query}`, tls },
 });
@@ -13,6 +16,7 @@ describe('the settings of TLS to Redis and PostgreSQL', () => {
     [redis('rediss+sentinel://a/main', { sentinels: { user: 'u', password: 'p', tls: pair } })],
     [redis('redis+sentinel://a/main', { sentinels: { password: 'p' } })],
     [redis('rediss+cluster://a,b:7000', { tls: { caFile: 'ca.pem', ...pair } })],
+    [source('?sslmode=verify-full&sslrootcert=ca&sslcert=c&sslkey=k')],
     [postgres('?sslmode=verify-full', { caFile: 'ca.pem', ...pair })],
     [postgres('?sslmode=require', pair)],
     [postgres('?sslmode=verify-ca&sslcert=c&sslkey=k&sslrootcert=ca')],
@@ -64,6 +68,18 @@ describe('the settings of TLS to Redis and PostgreSQL', () => {
     [
       postgres('?sslmode=verify-full&sslrootcert=ca', { caFile: 'ca.pem' }),
       'store.tls.caFile: cannot be set together with sslrootcert in store.url',
+    ],
+    [
+      source('?sslmode=require&sslrootcert=ca'),
+      'sources[0].url: needs ?sslmode=verify-full: with require, the authorities of sslrootcert would not be checked',
+    ],
+    [
+      source('?sslmode=verify-full&sslkey=k'),
+      'sources[0].url: needs both sslcert and sslkey, or neither',
+    ],
+    [
+      source('?sslcert=c&sslkey=k'),
+      'sources[0].url: needs ?sslmode=verify-full for the certificate of sslcert',
     ],
   ])('%j is refused', (content, problem) => {
     expect(problemsIn(loadJson(content))).toEqual([problem]);

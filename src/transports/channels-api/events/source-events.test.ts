@@ -110,6 +110,10 @@ it('sends an event that is repeated once, by its key or that of its body', async
     const answers = await sendSourceEvents(send, events);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   }
-  const page = await hub.memory.history(app, channelName('a'), { order: 'newest-first', before: undefined, limit: 10 });
+  const page = await hub.memory.history(app, channelName('a'), {
+    order: 'newest-first',
+    before: undefined,
+    limit: 10,
+  });
   expect(page.events).toHaveLength(2);
 });
