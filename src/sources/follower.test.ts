@@ -116,13 +116,15 @@ it('marks nothing that may be sent later, leaves others of its kind, and sends p
   await timers.advance(1_000);
   expect(sent).toEqual(['1', '2']);
   expect(counts).toEqual({ publish: 1 });
+  outbox.write(3, 'publish');
+  await timers.advance(1_000);
   expect(follower.shown().why).toBe('403 The app is disabled');
   expect(lines).toMatchObject([{ line: 'Rows of a source wait', why: '403 The app is disabled' }]);
   isDisabled = false;
-  await timers.advance(8_900);
-  expect(sent).toEqual(['1', '2']);
-  await timers.advance(200);
-  expect(sent).toEqual(['1', '2', '1']);
+  await timers.advance(7_900);
+  expect(sent).toEqual(['1', '2', '3']);
+  await timers.advance(400);
+  expect(sent).toEqual(['1', '2', '3', '1']);
   expect(follower.shown().why).toBe('');
 });
 

@@ -51,8 +51,8 @@ export class Follower implements AsyncDisposable {
   private state: SourceState['state'] = 'stopped';
   private figures: OutboxFigures | undefined;
   private whyAway = '';
-  /** Why the last row was not sent yet. */
-  private whyLater = '';
+  /** Why the last row of a kind was not sent yet. */
+  private readonly whyLater = new Map<RowKind, string>();
   private retryMs = RETRY_MIN_MS;
   private figuresAtMs = Number.NEGATIVE_INFINITY;
   private tidyAtMs = Number.NEGATIVE_INFINITY;
@@ -78,7 +78,8 @@ export class Follower implements AsyncDisposable {
 
   shown(): SourceState {
     const { state, figures, whyAway, whyLater } = this;
-    return { state, figures, why: state === 'away' ? whyAway : whyLater };
+    const why = state === 'away' ? whyAway : [...whyLater.values()].join('; ');
+    return { state, figures, why };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -115,18 +116,18 @@ export class Follower implements AsyncDisposable {
 
   private note(look: Look): void {
     if (look === 'followed-elsewhere') {
-      this.whyLater = '';
+      this.whyLater.clear();
       return;
     }
     const { counted } = this.options;
     const counts = new Map<'failed' | RowKind, number>();
     const add = (result: 'failed' | RowKind) => counts.set(result, (counts.get(result) ?? 0) + 1);
-    let later = '';
+    const later = new Map<RowKind, string>();
     let failed = '';
     for (const [place, { kind }] of look.rows.entries()) {
       const one = look.results[place];
       if (one?.result === 'sent') add(kind);
-      if (one?.result === 'later') later = one.why;
+      if (one?.result === 'later') later.set(kind, one.why);
       if (one?.result !== 'failed') continue;
       add('failed');
       failed = one.why;
@@ -136,11 +137,14 @@ export class Follower implements AsyncDisposable {
     if (rows !== undefined) {
       this.warn('Rows of a source can never be sent', { rows, why: failed });
     }
-    if (look.rows.length === 0) return;
-    if (later !== '' && later !== this.whyLater) {
-      this.warn('Rows of a source wait', { why: later });
-    }
-    this.whyLater = later;
+    for (const kind of new Set(look.rows.map((row) => row.kind))) this.waits(kind, later.get(kind));
+  }
+
+  /** Notes why rows of a kind were not sent yet; `undefined`: they were. */
+  private waits(kind: RowKind, why: string | undefined): void {
+    if (why === undefined) return void this.whyLater.delete(kind);
+    if (why !== this.whyLater.get(kind)) this.warn('Rows of a source wait', { kind, why });
+    this.whyLater.set(kind, why);
   }
 
   /** Applications can cause these lines as often as they like. */
@@ -158,7 +162,7 @@ export class Follower implements AsyncDisposable {
     if (nowMs >= this.figuresAtMs) {
       this.figures = await outbox.figures();
       this.figuresAtMs = timers.now() + FIGURES_MS;
-      if (this.figures.waiting === 0) this.whyLater = '';
+      if (this.figures.waiting === 0) this.whyLater.clear();
     }
     if (this.state !== 'following' || nowMs < this.tidyAtMs) return;
     await outbox.tidy();
