@@ -65,8 +65,8 @@ export class Publisher {
         return undefined;
       }
       const cached =
-        remember === undefined ? NOT_CACHED : [app.id, remember.name, remember.data, ...CACHED_MAX];
-      const stop = stops === undefined ? [] : [stops];
+        remember === undefined ? [] : [app.id, remember.name, remember.data, ...CACHED_MAX];
+      const stop = stops === undefined ? [] : [...(remember ? [] : NOT_CACHED), stops];
       const args = [topic, message, history, idempotencyKey, ...cached, ...stop];
       const [id, forgotten, loops] = await this.callSoon(app, partition, PUBLISH, args);
       sentTo?.(Number(loops));
