@@ -48,3 +48,25 @@ it('sends everybody the events of a backend in the order of its triggers, each o
     expect(received).toEqual(expected);
   }
 });
+
+it('delivers every event that any thread has answered before a stop', async () => {
+  await using server = await startFanfare({ threads: 4 });
+  await using parts = new AsyncDisposableStack();
+  const subscribers: RawClient[] = [];
+  for (let n = 0; n < SUBSCRIBERS; n++) {
+    const client = parts.use(await RawClient.connect(server));
+    for (const room of ROOMS) await client.subscribe(room);
+    subscribers.push(client);
+  }
+  const names = Array.from({ length: 120 }, (_, n) => `event-${n}`);
+  await Promise.all(names.map((name, n) => trigger(server, ROOMS[n % ROOMS.length] ?? '', name)));
+
+  expect(await server.stop()).toBe(0);
+
+  for (const client of subscribers) {
+    const received: string[] = [];
+    for (let n = 0; n < names.length; n++) received.push((await client.receive()).event);
+    expect(received.sort()).toEqual(names.toSorted());
+    expect(await client.closed).toMatchObject({ code: 4100 });
+  }
+});
