@@ -38,28 +38,43 @@ export async function openDashboard(
 /** The rules of axe: everything in WCAG 2.2 AA, and what it calls best practice. */
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-/** What axe finds wrong with a page as it is now, one line for each element. `rules` are those to check; all if left out. */
-export async function axe(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+/**
+ * What axe finds wrong with a page as it is now, one line for each element. `rules` are those to check; all if left out. `within`
+ * selects the part that is checked: rules for whole pages, such as those for landmarks, are left out then.
+ */
+export async function axe(
+  page: Page,
+  { rules, within }: { readonly rules?: readonly string[]; readonly within?: string } = {},
+): Promise<readonly string[]> {
   const isLoaded = await page.evaluate('globalThis.axe !== undefined');
   if (!isLoaded) await page.evaluate(AXE);
   const wanted =
     rules === undefined ? { type: 'tag', values: TAGS } : { type: 'rule', values: rules };
-  return await page.evaluate(async (runOnly) => {
-    const { axe } = globalThis as unknown as {
-      axe: {
-        run(options: object): Promise<{
-          violations: readonly {
-            id: string;
-            nodes: readonly { html: string; failureSummary?: string }[];
-          }[];
-        }>;
+  return await page.evaluate(
+    async ({ wanted: runOnly, within }) => {
+      const { axe } = globalThis as unknown as {
+        axe: {
+          run(
+            within: string | Document,
+            options: object,
+          ): Promise<{
+            violations: readonly {
+              id: string;
+              nodes: readonly { html: string; failureSummary?: string }[];
+            }[];
+          }>;
+        };
       };
-    };
-    const { violations } = await axe.run({ runOnly, resultTypes: ['violations'] });
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-    );
-  }, wanted);
+      const { violations } = await axe.run(within ?? document, {
+        runOnly,
+        resultTypes: ['violations'],
+      });
+      return violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+      );
+    },
+    { wanted, within },
+  );
 }
 
 /**
@@ -89,13 +104,23 @@ const MORE_LOOKS = [
   { width: 390, colorScheme: 'light', rules: undefined },
 ] as const;
 
-/** What is wrong with a page in the widths and colours that it may have: what axe finds, scrolling sideways, no first line. */
-export async function lookFaults(page: Page): Promise<readonly string[]> {
+/**
+ * What is wrong with a page in the widths and colours that it may have: what axe finds, scrolling sideways, no first line.
+ * `isFrameKnown`: the frame around the page was checked with another page, so its colours are not checked again.
+ */
+export async function lookFaults(
+  page: Page,
+  { isFrameKnown = false }: { readonly isFrameKnown?: boolean } = {},
+): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const { width, colorScheme, rules } of isLong ? [...LOOKS, ...MORE_LOOKS] : LOOKS) {
     await page.setViewportSize({ width, height: 844 });
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    const found = await axe(page, isLong ? undefined : rules);
+    const isWhole = isLong || rules === undefined;
+    const found = await axe(
+      page,
+      isWhole ? {} : { rules, ...(isFrameKnown && { within: 'main' }) },
+    );
     faults.push(...found.map((fault) => `${colorScheme} ${width}: ${fault}`));
     faults.push(...((await page.evaluate(BARE_LINKS)) as readonly string[]));
     const sideways = await page.evaluate(

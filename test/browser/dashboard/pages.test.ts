@@ -43,6 +43,7 @@ async function openWalker(server: Fanfare, browser: Chromium): Promise<Walker> {
   const { page, complaints } = await openDashboard(server, browser, '/no/such/page');
   const main = page.getByRole('main');
   let received = 0;
+  let isFrameKnown = false;
   return {
     page,
     async look([path, text, first]) {
@@ -55,7 +56,8 @@ async function openWalker(server: Fanfare, browser: Chromium): Promise<Walker> {
         await seeded.sendBeside();
       }
       await main.getByText(withIds(text, seeded)).first().waitFor();
-      const faults = await lookFaults(page);
+      const faults = await lookFaults(page, { isFrameKnown });
+      isFrameKnown = true;
       // Chromium itself reports what is not there.
       const said = complaints.slice(received).filter((line) => !/status of 404/.test(line));
       received = complaints.length;
