@@ -55,7 +55,7 @@ export async function axe(
       const { axe } = globalThis as unknown as {
         axe: {
           run(
-            within: string | Document,
+            within: string,
             options: object,
           ): Promise<{
             violations: readonly {
@@ -65,7 +65,7 @@ export async function axe(
           }>;
         };
       };
-      const { violations } = await axe.run(within ?? document, {
+      const { violations } = await axe.run(within ?? 'html', {
         runOnly,
         resultTypes: ['violations'],
       });
