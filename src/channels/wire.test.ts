@@ -219,6 +219,13 @@ describe('a message to a client', () => {
       },
     ],
     [
+      connectionEstablished(socketId('1.2'), 120, true),
+      {
+        event: 'pusher:connection_established',
+        data: '{"socket_id":"1.2","activity_timeout":120,"extras":["resume"]}',
+      },
+    ],
+    [
       errorMessage(null, 'a "b"\n'),
       { event: 'pusher:error', data: { code: null, message: 'a "b"\n' } },
     ],

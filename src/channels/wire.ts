@@ -281,9 +281,20 @@ export function subscriptionCount(channel: ChannelText, count: number, users?: n
   return `{"event":"pusher_internal:subscription_count","channel":"${channel}","data":"{\\"subscription_count\\":${count}${more}}"}`;
 }
 
-/** The first message on every connection. `activityTimeoutSeconds` must not be 0: pusher-js throws then. */
-export function connectionEstablished(socketId: SocketId, activityTimeoutSeconds: number): string {
-  return `{"event":"pusher:connection_established","data":"{\\"socket_id\\":\\"${socketId}\\",\\"activity_timeout\\":${activityTimeoutSeconds}}"}`;
+/** What this server can do beyond the protocol, for clients that ask for it. */
+const EXTRAS = ',\\"extras\\":[\\"resume\\"]';
+
+/**
+ * The first message on every connection. `activityTimeoutSeconds` must not be 0: pusher-js throws then. `withExtras` is for
+ * clients that ask; for others, no byte may change.
+ */
+export function connectionEstablished(
+  socketId: SocketId,
+  activityTimeoutSeconds: number,
+  withExtras = false,
+): string {
+  const extras = withExtras ? EXTRAS : '';
+  return `{"event":"pusher:connection_established","data":"{\\"socket_id\\":\\"${socketId}\\",\\"activity_timeout\\":${activityTimeoutSeconds}${extras}}"}`;
 }
 
 /** The one message whose `data` is an object; its code is `null` for most in-band errors. Source: §2, §4. */

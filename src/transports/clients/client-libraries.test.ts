@@ -19,3 +19,25 @@ it('odd names that clients invent are neither kept nor shown, and at most a thou
   expect(libraries.of(0)).toBeUndefined();
   expect(libraries.numberOf('client=js')).toBe(known);
 });
+
+it('a client that asks for extras is shown by its own name, also with an odd version', () => {
+  const libraries = new ClientLibraries();
+  const stock = libraries.numberOf('protocol=7&client=js&version=8.6.0&flash=false');
+  const number = libraries.numberOf('protocol=7&client=js&version=8.6.0&flash=false&fanfare=0.2.0');
+  expect(libraries.of(number)).toEqual({ name: 'fanfare-js', version: '0.2.0', protocol: '7' });
+  expect(libraries.asksForExtras(number)).toBe(true);
+  expect(libraries.asksForExtras(stock)).toBe(false);
+  expect(libraries.asksForExtras(libraries.numberOf('client=js&fanfare='))).toBe(true);
+  const imitation = libraries.numberOf('protocol=7&client=fanfare-js&version=0.2.0');
+  expect(libraries.of(imitation)).toEqual(libraries.of(number));
+  expect(libraries.asksForExtras(imitation)).toBe(false);
+});
+
+it('strangers who fill the descriptions take extras from nobody', () => {
+  const libraries = new ClientLibraries();
+  for (let n = 0; n < 2_000; n++) libraries.numberOf(`client=x${n}`);
+  const late = libraries.numberOf('protocol=7&client=js&fanfare=9.9.9');
+  expect(libraries.of(late)).toBeUndefined();
+  expect(libraries.asksForExtras(late)).toBe(true);
+  expect(libraries.asksForExtras(libraries.numberOf('client=late'))).toBe(false);
+});

@@ -197,7 +197,11 @@ export class Clients {
     });
     this.meter.count('connectionsOpened');
     connection.send(
-      connectionEstablished(connection.socketId, this.settings.activityTimeoutSeconds),
+      connectionEstablished(
+        connection.socketId,
+        this.settings.activityTimeoutSeconds,
+        this.libraries.asksForExtras(connection.library),
+      ),
     );
   }
 
@@ -228,7 +232,9 @@ export class Clients {
   /** Asks a client to answer, behind everything that it was sent. Clients of pusher-js answer when their handlers have run. */
   probe(connection: ClientConnection, number: number): ExpectedAnswer {
     if (!connection.isOpen) return undefined;
-    const isPusherJs = this.libraries.of(connection.library)?.name === 'js';
+    const isPusherJs =
+      this.libraries.of(connection.library)?.name === 'js' ||
+      this.libraries.asksForExtras(connection.library);
     let isPingEnough = false;
     connection.inOneWrite(() => {
       isPingEnough = connection.ping(String(number)) && !isPusherJs;

@@ -49,6 +49,19 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await client.receiveNothing();
   });
 
+  it('gets the same bytes as ever, and the list of extras after them only if it asks', async () => {
+    const heard = async (more: string) => {
+      await using client = await open(`${pathOf(protocol)}${more}`);
+      const frame = await client.receiveText();
+      return frame.replace(/\d+\.\d+/, 'ID');
+    };
+    const before = '{"event":"pusher:connection_established","data":"{';
+    const fields = '\\"socket_id\\":\\"ID\\",\\"activity_timeout\\":120';
+
+    expect(await heard('')).toBe(`${before}${fields}}"}`);
+    expect(await heard('&fanfare=0.2.0')).toBe(`${before}${fields},\\"extras\\":[\\"resume\\"]}"}`);
+  });
+
   it('gets a unique id of two numbers that JavaScript can represent exactly', async () => {
     const ids = new Set<string>();
     for (let count = 0; count < 20; count++) {
