@@ -9,6 +9,7 @@ import { packDebian } from './debian-package.ts';
 import { packNpm } from './npm-package.ts';
 import { CannotMake } from './run.ts';
 import { packSbom } from './sbom.ts';
+import { packSdk } from './sdk-package.ts';
 import { writeSums } from './sums.ts';
 
 /*
@@ -23,6 +24,7 @@ const PARTS: Readonly<Record<string, (out: string) => Promise<readonly string[]>
   image: packImages,
   chart: packChart,
   sbom: packSbom,
+  sdk: packSdk,
 };
 
 // The modes of files are part of what is made.

@@ -13,6 +13,7 @@ export function releaseFiles(version: string): readonly string[] {
     `fanfare-${version}-linux-arm64.tar.gz`,
     `fanfare-${version}-linux-x64.tar.gz`,
     `fanfare-chart-${version}.tgz`,
+    `fanfare-js-${version}.tgz`,
     `fanfare_${debianVersionOf(version)}_amd64.deb`,
     `fanfare_${debianVersionOf(version)}_arm64.deb`,
     'install.sh',
@@ -38,6 +39,10 @@ export function sourceProblems(root: string, tag: string): readonly string[] {
   const locked = JSON.parse(read('package-lock.json')).version;
   if (locked !== version) {
     problems.push(`package-lock.json has the version ${locked}, not ${version}.`);
+  }
+  const ofSdk = JSON.parse(read('sdk/fanfare-js/package.json')).version;
+  if (ofSdk !== version) {
+    problems.push(`sdk/fanfare-js/package.json has the version ${ofSdk}, not ${version}.`);
   }
   const changelog = read('CHANGELOG.md');
   if ((releaseNotes(changelog, version) ?? '') === '') {

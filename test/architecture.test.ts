@@ -91,7 +91,8 @@ const besideMayImport: Readonly<Record<string, readonly string[]>> = {
   // Runs in browsers; its tests use what `testing` holds.
   sdk: [],
   scripts: ['src', 'testing'],
-  packaging: ['src'],
+  // It makes the package of the client.
+  packaging: ['sdk/fanfare-js', 'src'],
   // The model of the cost of clusters is compared with what Redis counts.
   test: ['bench/cluster', 'packaging', 'scripts', 'sdk', 'src', 'testing'],
   // Recovery is measured in the scenes that judge promises.
@@ -105,6 +106,7 @@ const files: Readonly<Record<string, readonly string[]>> = {
   '../package.json': ['cli', 'node', 'stores'],
   '../sdk/authorize/index.js': ['transports'],
   '../sdk/resume/index.js': ['transports'],
+  '../sdk/resume/places.js': ['transports'],
 };
 
 /** Which folders of `transports` may import which others of it. */

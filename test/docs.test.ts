@@ -180,10 +180,14 @@ function pinOf(name: string, version: string): RegExp {
 describe('the version', () => {
   const { version } = packageJson;
   const textOf = (path: string) => Bun.file(join(ROOT, path)).text();
+  /** The client is a package of its own. */
+  const SDK_MANIFEST = 'sdk/fanfare-js/package.json';
 
   it('is that of package.json wherever a file must repeat it', async () => {
     const lock = JSON.parse(await textOf('package-lock.json'));
-    expect([lock.version, lock.packages[''].version]).toEqual([version, version]);
+    const sdk = JSON.parse(await textOf(SDK_MANIFEST));
+    const repeated = [lock.version, lock.packages[''].version, sdk.version];
+    expect(repeated).toEqual([version, version, version]);
   });
 
   it('is VERSION in the names of files that pages say to install: each build has one of its own', async () => {
@@ -205,7 +209,7 @@ describe('the version', () => {
     const files = new Glob('{src,packaging,scripts,sdk,bin}/**/*.{ts,tsx,js,sh,yaml,yml,tpl,json}');
     const wrong: string[] = [];
     for (const file of files.scanSync(ROOT)) {
-      if (file.includes('.test.')) continue;
+      if (file.includes('.test.') || file === SDK_MANIFEST) continue;
       if (file.includes('node_modules') || !repeated.test(await textOf(file))) continue;
       wrong.push(file);
     }

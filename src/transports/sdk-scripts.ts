@@ -1,5 +1,6 @@
 import authorize from '../../sdk/authorize/index.js' with { type: 'text' };
 import resume from '../../sdk/resume/index.js' with { type: 'text' };
+import places from '../../sdk/resume/places.js' with { type: 'text' };
 import { OPEN_TO_ALL } from './http-fallback/headers.ts';
 
 interface Script {
@@ -12,9 +13,19 @@ interface Script {
 
 /** The plugins for pusher-js, by path. The types describe the modules; imported as text they are strings. */
 const scripts: ReadonlyMap<string, Script> = new Map([
-  ['/sdk/authorize.js', scriptOf(authorize as unknown as string)],
-  ['/sdk/resume.js', scriptOf(resume as unknown as string)],
+  ['/sdk/authorize.js', scriptOf(textOf(authorize))],
+  ['/sdk/resume.js', scriptOf(inOne(textOf(places), textOf(resume)))],
 ]);
+
+function textOf(module: unknown): string {
+  return String(module);
+}
+
+/** Puts the module that another one imports in front of it: proxies let the one path of the script through. */
+function inOne(imported: string, script: string): string {
+  const [, own = ''] = script.split(/^import .*\n\n/);
+  return `${imported.replace(/^export /m, '')}\n${own}`;
+}
 
 function scriptOf(text: string): Script {
   const tag = `"${Bun.hash(text).toString(36)}"`;

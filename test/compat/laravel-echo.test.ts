@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import Echo from 'laravel-echo';
 import PusherJs, { type Options } from 'pusher-js';
+import FanfareJs from '../../sdk/fanfare-js/src/entries/node.ts';
 import { Inbox } from '../../testing/inbox.ts';
 import { type AppBackend, startAppBackend } from '../../testing/servers/app-backend.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
-/** Laravel Echo on top of pusher-js, both unchanged from npm. */
+/** Laravel Echo on top of pusher-js, both unchanged from npm, and on top of its successor. */
 
 let server: Fanfare;
 let backend: AppBackend;
@@ -20,11 +21,14 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
+/** With the alias that its README names, `fanfare-js` is what Echo gets as pusher-js. */
+const clients = { 'pusher-js': PusherJs, 'fanfare-js': FanfareJs as unknown as typeof PusherJs };
+
 /** The `resources/js/echo.js` of an app that migrates. */
-function echoFor(broadcaster: 'pusher' | 'reverb', user?: string) {
+function echoBy(Pusher: typeof PusherJs, broadcaster: 'pusher' | 'reverb', user?: string) {
   const options = {
     key: APP.key,
-    Pusher: PusherJs,
+    Pusher,
     wsHost: '127.0.0.1',
     wsPort: server.port,
     forceTLS: false,
@@ -40,8 +44,13 @@ function echoFor(broadcaster: 'pusher' | 'reverb', user?: string) {
   return Object.assign(echo, { [Symbol.dispose]: () => echo.disconnect() });
 }
 
-for (const broadcaster of ['pusher', 'reverb'] as const) {
-  describe(`Echo's broadcaster "${broadcaster}"`, () => {
+const broadcasters = ['pusher', 'reverb'] as const;
+for (const [broadcaster, client] of broadcasters.flatMap((name) =>
+  Object.entries(clients).map((of) => [name, of] as const),
+)) {
+  const [clientName, Pusher] = client;
+  const echoFor = (name: 'pusher' | 'reverb', user?: string) => echoBy(Pusher, name, user);
+  describe(`Echo's broadcaster "${broadcaster}" on ${clientName}`, () => {
     it('receives the events of a public channel, in the namespace of the app', async () => {
       using echo = echoFor(broadcaster);
       const received = new Inbox<unknown>('Echo');

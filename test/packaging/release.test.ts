@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   folderProblems,
@@ -27,12 +27,15 @@ const CHANGELOG = `# Changelog
 function clone({
   changelog = CHANGELOG,
   lock = '1.2.3',
-}: Readonly<Partial<Record<'changelog' | 'lock', string>>> = {}) {
+  sdk = '1.2.3',
+}: Readonly<Partial<Record<'changelog' | 'lock' | 'sdk', string>>> = {}) {
   const directory = temporaryDirectory({ 'CHANGELOG.md': changelog });
+  mkdirSync(join(directory.path, 'sdk/fanfare-js'), { recursive: true });
   const write = (file: string, content: object) =>
     writeFileSync(join(directory.path, file), JSON.stringify(content));
   write('package.json', { version: '1.2.3' });
   write('package-lock.json', { version: lock });
+  write('sdk/fanfare-js/package.json', { version: sdk });
   return directory;
 }
 
@@ -41,6 +44,7 @@ describe('a release is refused', () => {
     ['v1.2.4', {}, 'The tag is v1.2.4, but package.json has the version 1.2.3.'],
     ['1.2.3', {}, 'The tag is 1.2.3, but package.json has the version 1.2.3.'],
     ['v1.2.3', { lock: '1.2.2' }, 'package-lock.json has the version 1.2.2, not 1.2.3.'],
+    ['v1.2.3', { sdk: '1.2.2' }, 'sdk/fanfare-js/package.json has the version 1.2.2, not 1.2.3.'],
     [
       'v1.2.3',
       { changelog: CHANGELOG.replace('## 1.2.3', '## 1.2.30') },

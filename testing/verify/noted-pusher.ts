@@ -5,8 +5,8 @@ import { NotedClient } from './noted-client.ts';
 
 /** The parts of pusher-js that its types do not show. */
 interface Inside {
-  send_event(event: string, data: unknown, channel?: string): boolean;
   readonly connection: {
+    send_event(event: string, data: unknown, channel?: string): boolean;
     readonly connection?: {
       readonly transport: {
         bind(event: 'message', take: (message: { readonly data: string }) => void): void;
@@ -36,12 +36,14 @@ export class NotedPusher {
     return this.client.connections;
   }
 
-  /** Notes what an instance does that has just been made. To be called before a plugin changes what is sent. */
+  /** Notes what an instance does that has just been made. */
   note(pusher: PusherJs): void {
     const { client } = this;
     const inside = pusher as unknown as Inside;
-    const send = inside.send_event.bind(pusher);
-    inside.send_event = (event, data, channel) => {
+    const { connection } = inside;
+    const send = connection.send_event.bind(connection);
+    // Here, whatever resumes has added its place.
+    connection.send_event = (event, data, channel) => {
       const { channel: name, resume_after_id: after } = recordOf(data) ?? {};
       if (event === 'pusher:subscribe' && pusher.connection.state === 'connected') {
         const user = String(name).startsWith('presence-') ? this.user : undefined;

@@ -62,8 +62,11 @@ export function startSpecBackend(
     hostname: '127.0.0.1',
     port: 0,
     routes: {
-      '/auth': (request) => {
-        const asked = new URL(request.url).searchParams;
+      '/auth': async (request) => {
+        const isPost = request.method === 'POST';
+        const asked = isPost
+          ? new URLSearchParams(await request.text())
+          : new URL(request.url).searchParams;
         const socketId = asked.get('socket_id') ?? '';
         const answer = library.authorizeChannel(socketId, asked.get('channel_name') ?? '', {
           user_id: socketId,
@@ -72,6 +75,7 @@ export function startSpecBackend(
             email: `integration-${socketId}@example.com`,
           },
         });
+        if (isPost) return Response.json(answer);
         return new Response(`${asked.get('callback')}(${JSON.stringify(answer)})`, {
           headers: { 'content-type': 'text/javascript; charset=utf-8' },
         });

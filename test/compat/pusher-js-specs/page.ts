@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { bundleSpecs } from './bundle.ts';
+import { bundleSpecs, type SpecClient } from './bundle.ts';
 
 /** The settings for which the specs connect to a server. */
 export const SETTINGS = ['ws', 'xhr_streaming', 'xhr_polling'].flatMap((transport) => [
@@ -34,7 +34,7 @@ export interface SpecSite extends Disposable {
   resultsOf(part: string): Promise<readonly SpecResult[]>;
 }
 
-export async function startSpecSite(): Promise<SpecSite> {
+export async function startSpecSite(client: SpecClient): Promise<SpecSite> {
   const jasmine = new URL('jasmine-core/jasmine.js', import.meta.resolve('jasmine-core'));
   const runs = new Map(
     [...SETTINGS, OTHERS].map((part) => [part, Promise.withResolvers<readonly SpecResult[]>()]),
@@ -44,9 +44,12 @@ export async function startSpecSite(): Promise<SpecSite> {
     port: 0,
     routes: {
       '/jasmine.js': new Response(Bun.file(fileURLToPath(jasmine))),
-      '/specs.js': new Response(await bundleSpecs(), {
-        headers: { 'content-type': 'text/javascript; charset=utf-8' },
-      }),
+      '/specs.js': new Response(
+        await bundleSpecs('integration/index.web.js', { place: 'web', client }),
+        {
+          headers: { 'content-type': 'text/javascript; charset=utf-8' },
+        },
+      ),
       '/': new Response(PAGE, { headers: { 'content-type': 'text/html; charset=utf-8' } }),
       '/results': async (request) => {
         const part = new URL(request.url).searchParams.get('part') ?? '';

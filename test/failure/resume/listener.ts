@@ -1,4 +1,5 @@
 import PusherJs, { type Options } from 'pusher-js';
+import FanfareJs from '../../../sdk/fanfare-js/src/entries/node.ts';
 import { resume } from '../../../sdk/resume/index.js';
 import { optionsFor } from '../../../testing/clients/official-client.ts';
 import type { AppBackend } from '../../../testing/servers/app-backend.ts';
@@ -16,7 +17,7 @@ interface ListenerOptions {
   readonly transports: Options['enabledTransports'];
 }
 
-/** pusher-js with the plugin. */
+/** Every second one is `fanfare-js`, which resumes by itself, the others are pusher-js with the plugin. */
 export class Listener implements Disposable {
   readonly pusher: PusherJs;
   readonly noted: NotedPusher;
@@ -32,7 +33,8 @@ export class Listener implements Disposable {
     const { history, number, port, backend, channels, transports } = options;
     const user = `user-${number}`;
     this.channels = channels;
-    this.pusher = new PusherJs(APP.key, {
+    const Client = number % 2 === 0 ? (FanfareJs as unknown as typeof PusherJs) : PusherJs;
+    this.pusher = new Client(APP.key, {
       ...optionsFor({ port }, { enabledTransports: transports }),
       // A connection may be dead without an end. By default that is found after two and a half minutes.
       activityTimeout: 2_000,

@@ -25,8 +25,10 @@ it.each(scripts)('serves a plugin for pusher-js to pages of any site: %s', async
     'cross-origin-resource-policy': 'cross-origin',
     'x-content-type-options': 'nosniff',
   });
-  const file = Bun.file(`${import.meta.dir}/../../../sdk/${name}/index.js`);
-  expect(await response.text()).toBe(await file.text());
+  expect(new Bun.Transpiler().scan(await response.text())).toEqual({
+    exports: [name],
+    imports: [],
+  });
 });
 
 it.each(scripts)('serves it below the path prefix too, and not below others: %s', async (name) => {
