@@ -50,7 +50,12 @@ async function follower(asked: Fanfare): Promise<string> {
 it('sends each committed event once, in order, while the server that follows is killed', async () => {
   await using database = await newSourceDatabase();
   await using cluster = await startCluster(0, {
-    app: { history: [{ channels: 'orders-*', seconds: 3_600, events: 10_000, bytes: 16_777_216 }] },
+    app: {
+      history: [{ channels: 'orders-*', seconds: 3_600, events: 10_000, bytes: 16_777_216 }],
+      limits: { historyBytes: 0 },
+    },
+    // Each partition has a share of it.
+    channels: { historyBytes: 1_073_741_824 },
   });
   const config = { sources: [{ url: database.url, app: APP.id }] };
   await cluster.add({ config });

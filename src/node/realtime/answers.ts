@@ -89,7 +89,10 @@ export function openAnswers(base: LoopBase, parts: AnsweringParts): LoopAnswers 
     'live-channels': (query) => liveChannels(apps, walks, query),
     send: (query) => send(api, query),
     'send-source-events': ({ appId, events, budgetMs }) =>
-      api.sendSourceEvents(appId, events, budgetMs),
+      api.sendSourceEvents(appId, events, {
+        budgetMs,
+        nextTurn: () => new Promise((resolve) => void base.timers.after(0, resolve)),
+      }),
     'ask-live': ({ appId, event }) => live.ask(apps.byId(appId), event),
     problems: ({ appId }) => hub.problems.of(appId),
     memory: () => memoryUses(base, parts),

@@ -91,7 +91,7 @@ export class ChannelsApi {
   async sendSourceEvents(
     appId: string,
     events: readonly SourceEvent[],
-    budgetMs: number,
+    { budgetMs, nextTurn }: { readonly budgetMs: number; readonly nextTurn: () => Promise<void> },
   ): Promise<readonly SourceAnswer[]> {
     const { hub } = this;
     const app = this.apps.byId(appId);
@@ -100,7 +100,8 @@ export class ChannelsApi {
       return events.map(() => answer);
     }
     const endMs = hub.clock.now() + budgetMs;
-    return await sendSourceEvents({ hub, app, isOver: () => hub.clock.now() > endMs }, events);
+    const isOver = () => hub.clock.now() > endMs;
+    return await sendSourceEvents({ hub, app, isOver, nextTurn }, events);
   }
 
   /** What it returns does not reject. */

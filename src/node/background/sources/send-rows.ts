@@ -14,13 +14,11 @@ import type { AcceptPublish } from '../../../transports/push-api/endpoints/backe
 import { statuses } from '../../../transports/push-api/problems.ts';
 import type { RealtimeClient } from '../../link/realtime-client.ts';
 
-/** Rows of one question to a loop, or publishes at the same time. Both keep what a turn of a loop does short. */
+/** Publishes at the same time. */
 const AT_ONCE = 64;
 
 /** No rows are begun after this time: PostgreSQL ends the transaction that waits for them after five seconds. */
 const SEND_MS = 2_000;
-/** A loop begins no event of a question after this time. */
-const LOOP_MS = 1_000;
 
 export interface SourceSenderOptions {
   readonly app: string;
@@ -52,46 +50,45 @@ export class SourceSender {
     const read = rows.filter((row): row is ReadRow => row.body !== undefined);
     const events = read.filter(({ kind }) => kind === 'event');
     const publishes = read.filter(({ kind }) => kind === 'publish');
-    const sent = await Promise.all([
-      this.inPieces(events, endMs, (piece) => this.trigger(piece)),
-      this.inPieces(publishes, endMs, (piece) => this.publish(piece)),
-    ]);
+    const sent = await Promise.all([this.trigger(events), this.publishInPieces(publishes, endMs)]);
     const results = new Map(sent.flatMap((pairs) => [...pairs]));
     return rows.map((row) =>
       row.body === undefined ? TOO_LONG : (results.get(row.id) ?? UNTRIED),
     );
   }
 
-  /** Sends pieces one after the other, until one row must wait, or there is no more time. */
-  private async inPieces(
+  /** In pieces, until one row must wait, or there is no more time. */
+  private async publishInPieces(
     rows: readonly ReadRow[],
     endMs: number,
-    send: (piece: readonly ReadRow[]) => Promise<readonly OutboxResult[]>,
   ): Promise<ReadonlyMap<bigint, OutboxResult>> {
     const results = new Map<bigint, OutboxResult>();
     for (let begin = 0; begin < rows.length; begin += AT_ONCE) {
       if (this.options.clock.now() > endMs) break;
       const piece = rows.slice(begin, begin + AT_ONCE);
-      const sent = await send(piece);
-      for (const [place, { id }] of piece.entries()) results.set(id, sent[place] ?? UNTRIED);
-      if (sent.some(({ result }) => result === 'later' || result === 'untried')) break;
+      const sent = await this.publish(piece);
+      for (const [id, result] of byId(piece, sent)) results.set(id, result);
+      if (sent.some(({ result }) => result === 'later')) break;
     }
     return results;
   }
 
-  private async trigger(rows: readonly ReadRow[]): Promise<readonly OutboxResult[]> {
+  /** All in one question: while the machine is busy, each takes long. The loop divides its work into turns. */
+  private async trigger(rows: readonly ReadRow[]): Promise<ReadonlyMap<bigint, OutboxResult>> {
+    if (rows.length === 0) return new Map();
     const { app: appId, realtime } = this.options;
     const events = rows.map(({ body, key }) => ({ json: body, key }));
     try {
-      const answers = await realtime.ask('send-source-events', {
-        appId,
-        events,
-        budgetMs: LOOP_MS,
-      });
-      return answers.map(({ status, text }) => resultOf(status, text));
+      const question = { appId, events, budgetMs: SEND_MS };
+      const answers = await realtime.ask('send-source-events', question);
+      return byId(
+        rows,
+        answers.map(({ status, text }) => resultOf(status, text)),
+      );
     } catch (error) {
       // Perhaps they were sent: their keys make that harmless.
-      return rows.map(() => resultOf(503, messageOf(error)));
+      const result = resultOf(503, messageOf(error));
+      return new Map(rows.map(({ id }) => [id, result]));
     }
   }
 
@@ -124,6 +121,13 @@ export class SourceSender {
       return resultOf(503, messageOf(error));
     }
   }
+}
+
+function byId(
+  rows: readonly ReadRow[],
+  results: readonly OutboxResult[],
+): ReadonlyMap<bigint, OutboxResult> {
+  return new Map(rows.map(({ id }, place) => [id, results[place] ?? UNTRIED]));
 }
 
 /** What the body of a publish is for; `undefined`: it is for neither, or for both. */

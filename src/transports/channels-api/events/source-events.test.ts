@@ -15,11 +15,17 @@ const event = (channels: string, key = channels): SourceEvent => ({
   key,
 });
 
+let turns = 0;
+const nextTurn = async () => void turns++;
+
 const waiting = (engine: LateEngine) => engine.questions.map(({ call }) => call);
 
 /** The statuses of events that are sent by a hub in memory. */
 async function statusesOf(app: App, events: readonly SourceEvent[]): Promise<readonly number[]> {
-  const answers = await sendSourceEvents({ hub: hubWith(), app, isOver: () => false }, events);
+  const answers = await sendSourceEvents(
+    { hub: hubWith(), app, isOver: () => false, nextTurn },
+    events,
+  );
   return answers.map(({ status }) => status);
 }
 
@@ -31,7 +37,7 @@ const limited = (limits: Partial<App['limits']>, settings: Partial<App> = {}): A
 it('sends events of a channel one after the other, and those of others meanwhile', async () => {
   const engine = new LateEngine();
   const events = ['a', 'a', 'b', 'a'].map((channel) => event(channel));
-  const send = { hub: hubWith(engine), app: appWith(), isOver: () => false };
+  const send = { hub: hubWith(engine), app: appWith(), isOver: () => false, nextTurn };
   const answers = sendSourceEvents(send, events);
   await settled();
   expect(waiting(engine)).toEqual(['publish a', 'publish b']);
@@ -46,7 +52,7 @@ it('sends events of a channel one after the other, and those of others meanwhile
 it('lets an event of several channels wait for all before it, and all behind it for that', async () => {
   const engine = new LateEngine();
   const events = ['a', 'b', 'b c', 'a', 'd'].map((channels) => event(channels));
-  const send = { hub: hubWith(engine), app: appWith(), isOver: () => false };
+  const send = { hub: hubWith(engine), app: appWith(), isOver: () => false, nextTurn };
   const answers = sendSourceEvents(send, events);
   await settled();
   await engine.answers('publish a');
@@ -64,7 +70,7 @@ it('lets an event of several channels wait for all before it, and all behind it 
 it('begins no further event once one could not be sent, or there is no more time', async () => {
   const engine = new LateEngine();
   let isOver = false;
-  const send = { hub: hubWith(engine), app: appWith(), isOver: () => isOver };
+  const send = { hub: hubWith(engine), app: appWith(), isOver: () => isOver, nextTurn };
   const answers = sendSourceEvents(send, [event('a', '1'), event('a', '2'), event('b', '3')]);
   await settled();
   isOver = true;
@@ -94,7 +100,12 @@ it('answers for a disabled app, and for an engine that fails, without sending', 
   expect(await statusesOf(appWith({ enabled: false }), events)).toEqual([403, 0]);
   const hub = hubWith();
   const broken = { ...hub, authority: { ...hub.authority, publish: () => Promise.reject(new Error('no')) } }; // biome-ignore format: one line
-  const send = { hub: broken as unknown as typeof hub, app: appWith(), isOver: () => false };
+  const send = {
+    hub: broken as unknown as typeof hub,
+    app: appWith(),
+    isOver: () => false,
+    nextTurn,
+  };
   const answers = await sendSourceEvents(send, [event('a', '1'), event('a', '2')]);
   expect(answers.map(({ status }) => status)).toEqual([503, 0]);
 });
@@ -104,7 +115,7 @@ it('sends an event that is repeated once, by its key or that of its body', async
   const rule = { channels: 'a', seconds: 60, events: 10, bytes: 10_000, replay: 0 };
   const app = limited({ historyBytes: 10_000 }, { history: [rule] });
   const own = { json: '{"name":"e","channel":"a","data":"1","idempotency_key":"own"}', key: '1' };
-  const send = { hub, app, isOver: () => false };
+  const send = { hub, app, isOver: () => false, nextTurn };
   const events = [event('a', '1'), event('a', '1'), own, { ...own, key: '2' }];
   for (let repetition = 0; repetition < 2; repetition++) {
     const answers = await sendSourceEvents(send, events);
@@ -116,4 +127,11 @@ it('sends an event that is repeated once, by its key or that of its body', async
     limit: 10,
   });
   expect(page.events).toHaveLength(2);
+});
+
+it('lets the loop do other work between pieces of 64', async () => {
+  turns = 0;
+  const events = Array.from({ length: 129 }, (_, n) => event('a', `${n}`));
+  expect(await statusesOf(appWith(), events)).toEqual(events.map(() => 200));
+  expect(turns).toBe(2);
 });

@@ -12,11 +12,16 @@ import { chargeRefused, refuseTrigger } from './trigger-rate.ts';
 const SENT: SourceAnswer = { status: 200, text: '' };
 const UNTRIED: SourceAnswer = { status: 0, text: '' };
 
+/** Events of one turn of the loop, and of as many channels at the same time. */
+const AT_ONCE = 64;
+
 export interface SourceSend {
   readonly hub: Hub;
   readonly app: App;
   /** Whether no further event may be begun. */
   readonly isOver: () => boolean;
+  /** Lets the loop do other work. */
+  readonly nextTurn: () => Promise<void>;
 }
 
 /**
@@ -28,9 +33,32 @@ export async function sendSourceEvents(
   send: SourceSend,
   events: readonly SourceEvent[],
 ): Promise<readonly SourceAnswer[]> {
-  const order = new ChannelOrder();
+  const answers: SourceAnswer[] = [];
   let isStopped = false;
+  const piece = {
+    ...send,
+    isOver: () => isStopped || send.isOver(),
+    stop: () => (isStopped = true),
+  };
+  for (let begin = 0; begin < events.length; begin += AT_ONCE) {
+    if (begin > 0) await send.nextTurn();
+    answers.push(...(await sendPiece(piece, events.slice(begin, begin + AT_ONCE))));
+  }
+  return answers;
+}
+
+interface PieceSend extends SourceSend {
+  /** Called when an event cannot be sent now. */
+  readonly stop: () => void;
+}
+
+async function sendPiece(
+  send: PieceSend,
+  events: readonly SourceEvent[],
+): Promise<readonly SourceAnswer[]> {
+  const order = new ChannelOrder();
   const answers = events.map((event): MaybePromise<SourceAnswer> => {
+    if (send.isOver()) return UNTRIED;
     const body = Buffer.from(event.json);
     const trigger = readTrigger(send.app, body, []);
     if (trigger instanceof ApiRefusal) {
@@ -40,9 +68,9 @@ export async function sendSourceEvents(
     // A producer needs the answer of each piece before it sends the next.
     if (trigger.append !== undefined) return answerOf(invalid('append: not in an outbox'));
     return order.run(trigger.channels, () => {
-      if (isStopped || send.isOver()) return UNTRIED;
+      if (send.isOver()) return UNTRIED;
       const stopAt = (answer: SourceAnswer): SourceAnswer => {
-        if (answer !== SENT) isStopped = true;
+        if (answer !== SENT) send.stop();
         return answer;
       };
       const sent = recover(
