@@ -30,7 +30,7 @@ const FAILED_MAX = 10_000;
 const FAILED_DAYS = 7;
 
 /** A database of an application cannot be used at the moment. The message is for the operator, and names no secret. */
-export class SourceAway extends Error {
+class SourceAway extends Error {
   override readonly name = 'SourceAway';
 }
 
