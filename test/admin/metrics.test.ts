@@ -84,7 +84,12 @@ describe('/metrics', () => {
       expect(seen.has(line.replace(/ \S+$/, ''))).toBe(false);
       seen.add(line.replace(/ \S+$/, ''));
     }
-    const { certificateEnd: _ofServersWithOne, ...others } = metricRows;
+    const {
+      certificateEnd: _ofServersWithOne,
+      sourceUp: _ofServersWithSources,
+      sourceLag: _ofThemToo,
+      ...others
+    } = metricRows;
     for (const { name } of Object.values(others)) expect(text).toContain(`# TYPE ${name} `);
   });
 

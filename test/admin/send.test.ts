@@ -69,6 +69,7 @@ describe('an event that an operator sends', () => {
     [{ channels: [] }, 400, 'channels', 'at least one channel'],
     [{ name: 'pusher:x' }, 400, 'name', 'reserved'],
     [{ socketId: 'x' }, 400, 'socketId', 'must be the id of a connection'],
+    [{ append: { id: 'msg_1', at: 0 } }, 400, 'append', ''],
     [{ data: 'x'.repeat(10_241) }, 413, undefined, '10240 bytes'],
   ])('must keep the rules of the HTTP API: %j', async (fault, status, field, why) => {
     const app = await newApp(server);

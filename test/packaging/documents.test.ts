@@ -10,7 +10,8 @@ copyDocuments(folder.path);
 afterAll(() => folder[Symbol.dispose]());
 
 /** Of the repository only. */
-const OUTSIDE = /^(?:\.\.\/)+(?:examples|packaging|bench|src|ARCHITECTURE\.md|CONTRIBUTING\.md)/;
+const OUTSIDE =
+  /^(?:\.\.\/)*(?:examples|sdk|packaging|bench|src|ARCHITECTURE\.md|CONTRIBUTING\.md)/;
 
 it('brings the pages, the alerts and the dashboard, whose links lead to what is there', () => {
   const pages = [...new Glob('**/*.md').scanSync(folder.path)];

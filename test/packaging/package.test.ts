@@ -13,7 +13,7 @@ it.each([
     'deb',
     'dpkg-deb is not installed. On Debian: apt-get install dpkg; elsewhere leave this part out with --only',
   ],
-  ['npm,rpm', '--only takes npm, binary, deb, image, chart, sbom, not "rpm"'],
+  ['npm,rpm', '--only takes npm, binary, deb, image, chart, sbom, sdk, not "rpm"'],
 ])('packing ends with one line if it cannot make a part: %s', (only, reason) => {
   using directory = temporaryDirectory();
   const { exitCode, stderr } = Bun.spawnSync(
