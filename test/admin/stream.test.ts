@@ -283,8 +283,9 @@ describe('fanfare tail', () => {
     // It is opened after the other, and shows when all was seen.
     await using stream = await LiveStream.open(server, app.id);
     await app.trigger({ name: 'made\u202e', channel: 'orders-1', data: 'Hello' });
-    await app.trigger({ name: 'made', channel: 'other', data: '' });
     await stream.record({ near: 'orders.1' });
+    await app.trigger({ name: 'made', channel: 'other', data: '' });
+    await stream.record({ channel: 'other' });
     await admin(server, 'DELETE', `/apps/${app.id}`);
     return await ended;
   };
@@ -309,8 +310,8 @@ describe('fanfare tail', () => {
       .map((line) => JSON.parse(line));
     expect(lines).toMatchObject([
       { kind: 'api', channel: 'orders-1', data: 'Hello' },
-      { kind: 'api', channel: 'other' },
       { update: { n: lines[0].n, near: 'orders.1' } },
+      { kind: 'api', channel: 'other' },
     ]);
   });
 
